@@ -297,6 +297,101 @@ static enum err_code read_expressions(struct dump *dump, struct err *err)
     return ERR_OK;
 }
 
+/* The search for the last use of a lock. */
+struct last_search {
+    struct dump *dump;
+    const struct lock_thread *waiter;
+    const struct lock_use *wait;
+    struct strtab_string expression;
+    struct dump_last_use *found;
+    size_t *bytes_left;
+};
+
+bool dump_lacks_holder(const struct dump *dump, const struct lock_thread *thread)
+{
+    static const char end[] = "ock"; /* of "Lock", or "lock" */
+    const struct lock_use *const wait = lock_thread_wait(thread);
+    if (!wait || !wait->may_be_held || wait->has_owner)
+        return false;
+    const struct lock_holder holder = lock_graph_holder(&dump->locks, thread);
+    const struct strtab_string type = profile_string(&dump->snapshot, wait->type);
+    const size_t bytes = sizeof end - 1;
+    return lock_holder_is_none(&holder) && type.length >= bytes &&
+           strcmp(type.text + type.length - bytes, end) == 0;
+}
+
+/* Reads the frames of a thread or task, the innermost first.  locks: NULL: nothing is known of what it waits for. */
+static void search_stack(struct last_search *search, node_id node,
+                         const struct lock_thread *locks)
+{
+    const struct profile_snapshot *const snapshot = &search->dump->snapshot;
+    const struct lock_use *const wait = locks ? lock_thread_wait(locks) : NULL;
+    for (unsigned i = 0; i < DUMP_LAST_USE_FRAMES && node && !search->found->file; i++) {
+        const struct profile_node at = profile_node_at(snapshot, node);
+        const struct profile_frame frame = profile_frame_at(snapshot, at.frame);
+        const struct profile_function function = profile_function_at(snapshot, frame.function);
+        node = at.parent;
+        if (function.file != search->wait->file || frame.line <= 0)
+            continue;
+        /* The line that still waits has not used it yet. */
+        const bool waits_here = wait && wait->lock == search->wait->lock &&
+                                wait->file == function.file && wait->line == frame.line;
+        const bool is_module =
+            strcmp(profile_string(snapshot, function.name).text, "<module>") == 0;
+        const int32_t line = expressions_find_acquire(
+            search->dump->expressions, function.file, search->expression,
+            is_module ? 0 : function.first_line, waits_here ? frame.line - 1 : frame.line,
+            search->bytes_left);
+        if (line)
+            *search->found = (struct dump_last_use){ search->wait->lock, function.name,
+                                                     function.file, line };
+    }
+}
+
+/* Reads the stacks of others first: who waits for the lock seldom has it. */
+static void search_dump(struct last_search *search)
+{
+    struct dump *const dump = search->dump;
+    const pid_t pid = search->waiter->pid;
+    for (unsigned own = 0; own < 2; own++) {
+        for (size_t i = 0; i < dump->count && !search->found->file; i++) {
+            const int32_t tid = profile_thread_at(&dump->snapshot, dump->rows[i].thread).tid;
+            const struct lock_thread *const locks =
+                tid ? lock_graph_find(&dump->locks, pid, tid) : NULL;
+            if ((locks == search->waiter) == (own == 1))
+                search_stack(search, dump->rows[i].node, locks);
+        }
+        for (size_t i = 0; i < dump->tasks.count && !search->found->file; i++) {
+            const struct session_task *const task = &dump->tasks.items[i];
+            const struct lock_thread *const locks =
+                lock_graph_find_task(&dump->locks, pid, task->tid, task->address);
+            if ((locks == search->waiter && locks) == (own == 1))
+                search_stack(search, task->node, locks);
+        }
+    }
+}
+
+/* The source must have been read. */
+static void find_last_uses(struct dump *dump)
+{
+    size_t bytes_left = DUMP_LAST_USE_BYTES;
+    for (size_t i = 0; i < dump->locks.count && dump->last_use_count < DUMP_MAX_LAST_USES;
+         i++) {
+        const struct lock_thread *const waiter = &dump->locks.items[i];
+        if (!dump_lacks_holder(dump, waiter))
+            continue;
+        const struct lock_use *const wait = lock_thread_wait(waiter);
+        const struct strtab_string expression = expressions_find(dump->expressions, wait);
+        if (!expression.length || dump_find_last_use(dump, wait))
+            continue;
+        struct dump_last_use found = { .lock = wait->lock };
+        struct last_search search = { dump, waiter, wait, expression, &found, &bytes_left };
+        search_dump(&search);
+        if (found.file)
+            dump->last_uses[dump->last_use_count++] = found;
+    }
+}
+
 /* The main thread first. */
 static int by_place(const void *left, const void *right, void *snapshot)
 {
@@ -376,6 +471,8 @@ enum err_code dump_take(struct dump *dump, pid_t pid, const struct dump_request 
         dump_deinit(dump);
     else
         qsort_r(dump->rows, dump->count, sizeof *dump->rows, by_place, &dump->snapshot);
+    if (!rc)
+        find_last_uses(dump);
     return rc;
 }
 
@@ -403,6 +500,15 @@ const struct session_task *dump_find_task(const struct dump *dump, uint64_t addr
     for (size_t i = 0; i < dump->tasks.count; i++)
         if (dump->tasks.items[i].address == address)
             return &dump->tasks.items[i];
+    return NULL;
+}
+
+const struct dump_last_use *dump_find_last_use(const struct dump *dump,
+                                               const struct lock_use *wait)
+{
+    for (size_t i = 0; i < dump->last_use_count; i++)
+        if (dump->last_uses[i].lock == wait->lock)
+            return &dump->last_uses[i];
     return NULL;
 }
 

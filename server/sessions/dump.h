@@ -23,7 +23,21 @@
 #include "sampler/session.h"
 #include "server/sessions/lock_graph.h"
 
-enum { DUMP_MAX_THREADS = 8192 };
+enum {
+    DUMP_MAX_THREADS = 8192,
+    DUMP_MAX_LAST_USES = 64,
+    DUMP_LAST_USE_FRAMES = 64,      /* innermost ones of a stack that are searched */
+    DUMP_LAST_USE_BYTES = 256 << 20 /* of source text, for all locks */
+};
+
+/* The place where a lock without a known holder was last seen used: a call of acquire() in the source of a stack, above the line that it has come
+ * to.  It is found by the expression of the wait, in functions of the same file: an attribute (`self.lock`), or a variable of the
+ * module.  Another object of that name is taken for it, so a last use does not say who has the lock. */
+struct dump_last_use {
+    uint64_t lock;
+    str_id function, file;
+    int32_t line;
+};
 
 struct dump_row {
     thread_id thread;
@@ -51,6 +65,8 @@ struct dump {
     struct lock_graph locks;
     struct session_locals locals;    /* the threads by tid */
     struct expressions *expressions; /* of the locks; read when the dump was taken */
+    struct dump_last_use last_uses[DUMP_MAX_LAST_USES]; /* of locks without a known holder */
+    size_t last_use_count;
 };
 
 struct dump_request {
@@ -71,6 +87,12 @@ MUST_CHECK enum err_code dump_take(struct dump *dump, pid_t pid,
 void dump_deinit(struct dump *dump);
 /* The task at this address; NULL: it is not among the tasks. */
 const struct session_task *dump_find_task(const struct dump *dump, uint64_t address);
+
+/* Does the thread wait for a lock that one alone can hold, and nobody knows who does?  Not so semaphores and queues. */
+bool dump_lacks_holder(const struct dump *dump, const struct lock_thread *thread);
+/* NULL: no use of the lock is known. */
+const struct dump_last_use *dump_find_last_use(const struct dump *dump,
+                                               const struct lock_use *wait);
 
 enum { DUMP_WARNING_BYTES = SESSION_CORE_WARNING_BYTES };
 /* A sentence about a part of the process that its core lacks; false: there are no more than `index`. */

@@ -82,6 +82,22 @@ static void write_holder(struct json *json, const struct dump *dump,
     json_end(json);
 }
 
+/* null: the holder is known, or no use is. */
+static void write_last_use(struct json *json, const struct dump *dump,
+                           const struct lock_thread *thread)
+{
+    const struct dump_last_use *const used =
+        dump_lacks_holder(dump, thread) ? dump_find_last_use(dump, lock_thread_wait(thread))
+                                        : NULL;
+    if (!json_member_if(json, "last_used", used != NULL))
+        return;
+    json_object(json);
+    json_member_string(json, "function", profile_string(&dump->snapshot, used->function));
+    json_member_string(json, "file", profile_string(&dump->snapshot, used->file));
+    json_member_int(json, "line", used->line);
+    json_end(json);
+}
+
 /* Writes the names of the tasks whose end is waited for. */
 static void write_awaited(struct json *json, const struct dump *dump,
                           const struct lock_thread *thread)
@@ -108,6 +124,7 @@ static void write_wait(struct json *json, const struct dump *dump,
     write_use(json, dump, wait);
     json_member_bool(json, "timed", wait->is_timed);
     write_holder(json, dump, &holder);
+    write_last_use(json, dump, thread);
     write_awaited(json, dump, thread);
     json_end(json);
 }

@@ -26,13 +26,14 @@ static void put_thread_name(struct buffer *out, const struct dump *dump, int32_t
 {
     const struct dump_row *const row = find_row(dump, tid);
     if (row)
-        dump_put_text(out, &dump->snapshot, profile_thread_at(&dump->snapshot, row->thread).name);
+        dump_put_text(out, &dump->snapshot,
+                      profile_thread_at(&dump->snapshot, row->thread).name);
     else
         buffer_printf(out, "thread %d", (int)tid);
 }
 
 void dump_put_task_name(struct buffer *out, const struct dump *dump, str_id name,
-                          uint64_t number)
+                        uint64_t number)
 {
     if (name)
         dump_put_text(out, &dump->snapshot, name);
@@ -54,13 +55,14 @@ static void put_waiter(struct buffer *out, const struct dump *dump, int32_t tid,
     dump_put_task_name(out, dump, found ? found->name : 0, found ? found->number : 0);
 }
 
-static void put_place(struct buffer *out, const struct dump *dump, const struct lock_use *use)
+static void put_place(struct buffer *out, const struct dump *dump, str_id function, str_id file,
+                      int32_t line)
 {
-    dump_put_text(out, &dump->snapshot, use->function);
+    dump_put_text(out, &dump->snapshot, function);
     buffer_text(out, " (");
-    dump_put_text(out, &dump->snapshot, use->file);
-    if (use->line > 0)
-        buffer_printf(out, ":%d", (int)use->line);
+    dump_put_text(out, &dump->snapshot, file);
+    if (line > 0)
+        buffer_printf(out, ":%d", (int)line);
     buffer_char(out, ')');
 }
 
@@ -75,15 +77,6 @@ static void put_lock(struct buffer *out, const struct dump *dump, const struct l
     if (has_address && use->object && !use->gil_turn)
         buffer_printf(out, " at %#" PRIx64, use->object);
     buffer_text(out, expression.length ? ")" : "");
-}
-
-/* Can one alone hold it?  Not so semaphores and queues. */
-static bool is_lock(const struct dump *dump, const struct lock_use *use)
-{
-    static const char end[] = "ock"; /* of "Lock", or "lock" */
-    const struct strtab_string type = profile_string(&dump->snapshot, use->type);
-    const size_t bytes = sizeof end - 1;
-    return type.length >= bytes && strcmp(type.text + type.length - bytes, end) == 0;
 }
 
 /* Does another process hold it?  A lock of multiprocessing says which thread of this process has it. */
@@ -129,18 +122,21 @@ static void put_wait(struct buffer *out, const struct dump *dump,
         put_waiter(out, dump, holder.tid, holder.task);
         if (holder.use && holder.use->file) {
             buffer_text(out, " at ");
-            put_place(out, dump, holder.use);
+            put_place(out, dump, holder.use->function, holder.use->file, holder.use->line);
         }
     } else if (is_held_elsewhere(dump, wait)) {
         buffer_text(out, ", held by another process");
-    } else if (wait->may_be_held && !wait->has_owner && is_lock(dump, wait)) {
+    } else if (dump_lacks_holder(dump, thread)) {
         /* It was taken by a call of acquire() alone, or by code that is not Python. */
-        buffer_text(out, ", holder unknown");
+        const struct dump_last_use *const used = dump_find_last_use(dump, wait);
+        buffer_text(out, used ? ", holder unknown, last seen used at " : ", holder unknown");
+        if (used)
+            put_place(out, dump, used->function, used->file, used->line);
     }
 }
 
 void dump_locks_put(struct buffer *out, const struct dump *dump, int32_t tid, uint64_t task,
-                      bool has_address)
+                    bool has_address)
 {
     const struct lock_thread *const thread =
         lock_graph_find_task(&dump->locks, session_target(dump->session)->pid, tid, task);
@@ -159,7 +155,7 @@ void dump_locks_put(struct buffer *out, const struct dump *dump, int32_t tid, ui
         put_lock(out, dump, use, has_address);
         if (use->file) {
             buffer_text(out, ": ");
-            put_place(out, dump, use);
+            put_place(out, dump, use->function, use->file, use->line);
         }
         buffer_char(out, '\n');
     }
@@ -203,4 +199,3 @@ bool dump_locks_has_trouble(const struct dump *dump, const struct session_task *
               lock_graph_is_wanted(&dump->locks, locks, &locks->uses[i]);
     return has;
 }
-

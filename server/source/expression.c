@@ -347,3 +347,74 @@ struct strtab_string expression_find(const char *source, size_t bytes,
     const bool is_super = length == 7 && memcmp(found.text, "super()", 7) == 0;
     return length > EXPRESSION_MAX_BYTES || is_super ? none : found;
 }
+
+/* The place of the expression in a line, from `at` on: not as a part of a longer one.  SIZE_MAX: it is not there. */
+static size_t find_whole(const char *line, size_t length, struct strtab_string expression,
+                         size_t at)
+{
+    for (; at + expression.length <= length; at++)
+        if (memcmp(line + at, expression.text, expression.length) == 0 &&
+            (at == 0 || !(is_word_byte(line[at - 1]) || line[at - 1] == '.')) &&
+            (at + expression.length == length || !is_word_byte(line[at + expression.length])))
+            return at;
+    return SIZE_MAX;
+}
+
+static bool begins_with(const char *text, size_t length, const char *prefix)
+{
+    const size_t bytes = strlen(prefix);
+    return length >= bytes && memcmp(text, prefix, bytes) == 0;
+}
+
+/* Does the line give the name, which ends at `end`, a value? */
+static bool is_assigned(const char *line, size_t length, size_t end)
+{
+    while (end < length && line[end] == ' ')
+        end++;
+    return end < length && line[end] == '=' && (end + 1 == length || line[end + 1] != '=');
+}
+
+int32_t expression_find_acquire(const char *source, size_t bytes,
+                                struct strtab_string expression, int32_t from, int32_t to)
+{
+    static const char acquire[] = ".acquire(", release[] = ".release(";
+    bool is_known = memchr(expression.text, '.', expression.length) != NULL;
+    const bool is_word = !is_known;
+    bool has_begun = from == 0;
+    size_t inner = SIZE_MAX; /* the indent of a function or class in this one */
+    int32_t found = 0, number = 1;
+    for (size_t start = 0, end; start < bytes; start = end + 1, number++) {
+        const char *const line = source + start;
+        const char *const newline = memchr(line, '\n', bytes - start);
+        end = newline ? (size_t)(newline - source) : bytes;
+        const size_t length = end - start;
+        size_t indent = 0;
+        while (indent < length && (line[indent] == ' ' || line[indent] == '\t'))
+            indent++;
+        if (indent == length || line[indent] == '#')
+            continue;
+        if (indent <= inner)
+            inner = SIZE_MAX;
+        const bool is_inside = number >= from && number <= to && inner == SIZE_MAX;
+        const bool is_def = begins_with(line + indent, length - indent, "def ") ||
+                            begins_with(line + indent, length - indent, "async def ");
+        if (is_inside && has_begun &&
+            (is_def || begins_with(line + indent, length - indent, "class ")))
+            inner = indent;
+        has_begun |= is_inside && is_def;
+        for (size_t at = find_whole(line, length, expression, 0); at != SIZE_MAX;
+             at = find_whole(line, length, expression, at + 1)) {
+            const size_t after = at + expression.length;
+            is_known |= at == 0 && is_assigned(line, length, after);
+            if (!is_inside)
+                continue;
+            if (is_word && (is_def || (at > 0 && is_assigned(line, length, after))))
+                return 0;
+            if (begins_with(line + after, length - after, acquire))
+                found = number;
+            else if (begins_with(line + after, length - after, release))
+                found = 0;
+        }
+    }
+    return is_known ? found : 0;
+}

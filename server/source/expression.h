@@ -23,4 +23,10 @@ enum { EXPRESSION_MAX_LINE = 2048, EXPRESSION_MAX_BYTES = 120 };
 struct strtab_string expression_find(const char *source, size_t bytes,
                                      const struct lock_text *at, bool is_held);
 
+/* The last line of a function, which begins at `from` (0: the module), up to line `to`, that calls acquire() of the expression, and that no call of release() of
+ * it follows; 0: none.  Functions and classes within the function are left out.  An expression of one word must be a variable of the module: assigned at the begin of a line, and not in the
+ * function. */
+int32_t expression_find_acquire(const char *source, size_t bytes,
+                                struct strtab_string expression, int32_t from, int32_t to);
+
 #endif /* SERVER_SOURCE_EXPRESSION_H */

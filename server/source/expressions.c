@@ -101,3 +101,17 @@ struct strtab_string expressions_find(struct expressions *expressions,
                ? expression_find(text->data, text->length, &use->text, !use->is_waited)
                : (struct strtab_string){ "", 0 };
 }
+
+int32_t expressions_find_acquire(struct expressions *expressions, str_id file,
+                                 struct strtab_string expression, int32_t from, int32_t to,
+                                 size_t *bytes_left)
+{
+    for (size_t i = 0; i < expressions->count; i++) {
+        const struct buffer *const text = &expressions->files[i].text;
+        if (expressions->files[i].file != file || text->length > *bytes_left)
+            continue;
+        *bytes_left -= text->length;
+        return expression_find_acquire(text->data, text->length, expression, from, to);
+    }
+    return 0;
+}

@@ -53,4 +53,10 @@ void expressions_deinit(struct expressions *expressions);
 struct strtab_string expressions_find(struct expressions *expressions,
                                       const struct lock_use *use);
 
+/* As expression_find_acquire, in a file whose text was read before.  Takes the bytes that it reads from *bytes_left, and finds nothing
+ * if there are not as many. */
+int32_t expressions_find_acquire(struct expressions *expressions, str_id file,
+                                 struct strtab_string expression, int32_t from, int32_t to,
+                                 size_t *bytes_left);
+
 #endif /* SERVER_SOURCE_EXPRESSIONS_H */

@@ -10,7 +10,7 @@ import signal
 import subprocess
 
 from golden import Golden
-from harness import FOLDER, SANITIZED, VICTIMS, EachTest, Process, kinds, main, run_program, victim, why_no_kernel_engine
+from harness import FOLDER, SANITIZED, VICTIMS, EachTest, Process, kinds, main, run_program, script, victim, why_no_kernel_engine
 from host import Host
 
 MOVERS = {"mover-%d" % i: ("threading.Lock", "mover-%d" % ((i + 1) % 3), "move") for i in range(3)}
@@ -88,6 +88,11 @@ def plain_use(use, names):
         use["tid"] = names.get(use["tid"], use["tid"])
     if "holder" in use:
         use["holder"] = plain_use(use["holder"], names)
+    # Few locks have one.
+    if not use.get("last_used"):
+        use.pop("last_used", None)
+    else:
+        use["last_used"] = plain_use(use["last_used"], names)
     if "tasks" in use:
         use["tasks"] = sorted(map(plain, use["tasks"]))
     return use
@@ -243,6 +248,19 @@ class Locks(EachTest):
         # A sanitizer is too slow for threads that wake up four times a second.
         check_sessions(self, has_kernel=not SANITIZED)
 
+    def test_a_session_finds_a_deadlock_with_the_gil(self):
+        with Host("--engine", "remote") as host:
+            self.each(lambda python: self.check_gil(python, host))
+
+    def check_gil(self, python, host):
+        with victim("gil.py", "deadlock", "120", python=python.path) as target:
+            session = host.start(pids=[target.pid], rate_hz=200)
+            found = host.until("/sessions/%s/locks" % session, lambda found: found["deadlocks"])
+            host.send("DELETE", "/sessions/" + session)
+        cycle, = found["deadlocks"]
+        self.assertEqual({(wait["thread"], wait["type"], wait["holder"]["thread"]) for wait in cycle},
+                         {("holder", "pthread_mutex_t", "mutex"), ("mutex", "the GIL", "holder")})
+
     def check_session(self, python, host):
         with victim("locks.py", "deadlock", "120", python=python.path) as target:
             session = host.start(pids=[target.pid], rate_hz=200)
@@ -261,6 +279,89 @@ class Locks(EachTest):
             self.assertGreaterEqual(lock["waits"], 1)
 
 
+# Two locks that are taken by acquire() alone; one of another object has a name that many have.
+BARE = """
+import threading, time
+
+LOCK = threading.Lock()
+
+
+class Account:
+    def __init__(self):
+        self.lock = threading.Lock()
+
+    def keep(self):
+        self.lock.acquire()
+        time.sleep(1000)
+
+    def take(self):
+        with self.lock:
+            pass
+
+
+def keep():
+    LOCK.acquire()
+    time.sleep(1000)
+
+
+def take():
+    LOCK.acquire()
+
+
+def take_own(lock):
+    lock.acquire()
+
+
+account, own = Account(), threading.Lock()
+own.acquire()
+for name, target, args in [("keep", keep, ()), ("keep.self", account.keep, ()), ("take", take, ()), ("take.self", account.take, ()),
+                           ("own", take_own, (own,))]:
+    threading.Thread(target=target, args=args, name=name, daemon=True).start()
+    time.sleep(0.05)
+print("READY", flush=True)
+time.sleep(1000)
+"""
+
+
+# Tasks that are objects of Python, as where the C extension is left out.
+PLAIN_TASKS = """
+import asyncio
+
+async def wait_long():
+    await asyncio.sleep(1000)
+
+async def main():
+    asyncio.get_running_loop().set_task_factory(lambda loop, coroutine, **more: asyncio.tasks._PyTask(coroutine, loop=loop, **more))
+    tasks = [asyncio.create_task(wait_long()) for _ in range(3)]
+    print("READY", flush=True)
+    await asyncio.wait(tasks)
+
+asyncio.run(main())
+"""
+
+
+class LastUses(EachTest):
+    def test_a_lock_taken_by_acquire_alone_was_last_seen_at_a_line(self):
+        self.each(self.check)
+
+    def check(self, python):
+        path = script("bare", BARE)
+        with victim(path, python=python.path) as target:
+            process, code = run_program("dump", str(target.pid))
+            dumps, _ = run_program("dump", "--json", str(target.pid))
+        self.assertEqual(code, 0, process.output())
+        text = re.sub(r"0x[0-9a-f]+", "0x…", "\n".join(process.out))
+        name = r"(Account\.)?keep"
+        self.assertRegex(text, r"waits for LOCK \(threading\.Lock at 0x…\), holder unknown, last seen used at keep \(%s:21\)\n" % path)
+        self.assertRegex(text, r"waits for self\.lock \(threading\.Lock at 0x…\), holder unknown, last seen used at %s \(%s:12\)\n" % (name, path))
+        self.assertRegex(text, r"waits for lock \(threading\.Lock at 0x…\), holder unknown\n")
+        dump, = json.loads("\n".join(dumps.out))
+        waits = {thread["name"]: thread["waits_for"] for thread in dump["threads"]}
+        self.assertEqual({name: waits[name]["last_used"] and waits[name]["last_used"]["line"] for name in ("take", "take.self", "own")},
+                         {"take": 21, "take.self": 12, "own": None})
+        self.assertEqual(waits["take"]["holder"], None)
+
+
 class Tasks(EachTest):
     """Asyncio tasks."""
 
@@ -274,6 +375,17 @@ class Tasks(EachTest):
         listed = [line.split(" (")[0] for line in process.out if line.startswith("  task ")]
         self.assertIn("  task mover-0", listed)
         self.assertNotIn("  task event", listed)
+
+    def test_tasks_written_in_python_are_left_out(self):
+        self.each(self.check_plain)
+
+    def check_plain(self, python):
+        with victim(script("plain-tasks", PLAIN_TASKS), python=python.path) as target:
+            process, code = run_program("dump", str(target.pid), "--async-aware")
+        self.assertEqual(code, 0, process.output())
+        tasks = [line for line in process.out if line.startswith("  task ")]
+        self.assertLessEqual(len(tasks), 1, tasks)
+        self.assertNotIn("wait_long", process.output())
 
     def test_a_session_finds_the_deadlock_and_names_its_locks(self):
         check_sessions(self, has_kernel=True)

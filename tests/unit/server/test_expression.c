@@ -153,6 +153,51 @@ static void any_bytes_can_be_read(void **state)
     }
 }
 
+struct acquire_row {
+    const char *expression, *source; /* of which the function begins at line 2 */
+    int32_t to, expected;
+};
+
+static void a_call_of_acquire_is_found_above_the_line_that_a_stack_is_at(void **state)
+{
+    static const struct acquire_row rows[] = {
+        { "self.lock", "\ndef f(self):\n self.lock.acquire()\n wait()\n", 4, 3 },
+        { "self.lock", "\ndef f(self):\n self.lock.acquire()\n wait()\n", 2, 0 },
+        { "self.lock", "\ndef f(self):\n if self.lock.acquire(timeout=1):\n  wait()\n", 4, 3 },
+        { "self.lock", "\nasync def f(self):\n await self.lock.acquire()\n await x\n", 4, 3 },
+        { "self.lock", "\ndef f(self):\n self.lock.acquire()\n self.lock.release()\n wait()\n",
+          5, 0 },
+        { "self.lock", "self.lock.acquire()\ndef f(self):\n wait()\n", 3, 0 },
+        { "self.lock", "\ndef f(self):\n # self.lock.acquire()\n wait()\n", 4, 0 },
+        { "self.lock", "\ndef f(self):\n myself.lock.acquire()\n wait()\n", 4, 0 },
+        { "self.lock", "\ndef f(self):\n x.self.lock.acquire()\n wait()\n", 4, 0 },
+        { "self.lock", "\ndef f(self):\n self.lock2.acquire()\n wait()\n", 4, 0 },
+        { "LOCK", "LOCK = Lock()\ndef f():\n LOCK.acquire()\n wait()\n", 4, 3 },
+        { "LOCK", "LOCK = Lock()\ndef f():\n with LOCK:\n  LOCK.acquire()\n", 4, 4 },
+        { "LOCK", "\ndef f():\n LOCK.acquire()\n wait()\n", 4, 0 },
+        { "LOCK", "LOCK = Lock()\ndef f(LOCK):\n LOCK.acquire()\n wait()\n", 4, 0 },
+        { "LOCK", "LOCK = Lock()\ndef f():\n LOCK = g()\n LOCK.acquire()\n wait()", 5, 0 },
+        { "self.lock", "\n@d\ndef f(self):\n def g():\n  self.lock.acquire()\n wait()\n", 6,
+          0 },
+        { "self.lock", "\ndef f(self):\n def g():\n  x()\n\n self.lock.acquire()\n wait()\n", 7,
+          6 },
+        { "LOCK", "", 5, 0 },
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const size_t length = strlen(rows[i].source);
+        unsigned char *const source = guard_alloc(length);
+        memcpy(source, rows[i].source, length);
+        const struct strtab_string expression = { rows[i].expression,
+                                                  (uint32_t)strlen(rows[i].expression) };
+        const int32_t found =
+            expression_find_acquire((char *)source, length, expression, 2, rows[i].to);
+        if (found != rows[i].expected)
+            fail_msg("row %zu: line %d, not %d", i, (int)found, (int)rows[i].expected);
+        guard_free(source, length);
+    }
+}
+
 /* A reader that has no time at first; the context says how often. */
 static enum err_code read_late(void *context, const struct profile_snapshot *snapshot,
                                const function_id *functions, size_t count, struct buffer *out,
@@ -170,6 +215,16 @@ static enum err_code read_late(void *context, const struct profile_snapshot *sna
         return ERR_OK;
     --*late;
     return err_set(err, ERR_LIMIT, "it takes too long");
+}
+
+static void the_functions_of_a_module_are_not_its_own_lines(void **state)
+{
+    static const char source[] = "LOCK = Lock()\ndef f():\n LOCK.acquire()\nwait()\n"
+                                 "LOCK.acquire()\nwait()\n";
+    const struct strtab_string expression = { "LOCK", 4 };
+    (void)state;
+    assert_int_equal(expression_find_acquire(source, strlen(source), expression, 0, 4), 0);
+    assert_int_equal(expression_find_acquire(source, strlen(source), expression, 0, 6), 5);
 }
 
 static void a_file_that_took_too_long_is_read_again_but_not_for_ever(void **state)
@@ -197,6 +252,8 @@ static void a_file_that_took_too_long_is_read_again_but_not_for_ever(void **stat
 }
 
 TEST_GROUP(cmocka_unit_test(a_file_that_took_too_long_is_read_again_but_not_for_ever),
+           cmocka_unit_test(a_call_of_acquire_is_found_above_the_line_that_a_stack_is_at),
+           cmocka_unit_test(the_functions_of_a_module_are_not_its_own_lines),
            cmocka_unit_test(marked_text_is_the_lock_or_a_call_of_its_method),
            cmocka_unit_test(a_line_alone_is_read_if_it_can_mean_one_lock_only),
            cmocka_unit_test(what_does_not_fit_the_text_is_no_expression),
