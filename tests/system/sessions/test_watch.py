@@ -100,6 +100,14 @@ class Watch(Test):
         self.assertIn(";move ", re.sub(r" \([^)]*\)", " ", "\n".join(process.out)) + ";move ")
         self.assertGreater(len(process.out), 10, process.output())
 
+    def test_a_deadlock_with_the_gil_is_dumped(self):
+        folder = self.folder("watch-gil")
+        with victim("gil.py", "deadlock", "120", python=newest_python()) as target, self.watch(target, folder, "--deadlock") as process:
+            dump, _ = self.wait_files(process, folder, "deadlock")
+            self.stop(process)
+        with open(dump, encoding="utf-8") as file:
+            self.assertRegex(file.read(), r"(?m)^deadlock: .*mutex waits for the GIL, held by holder")
+
     def test_a_program_that_runs_no_code_is_stalled_and_one_that_runs_is_not(self):
         folder = self.folder("watch-stalled")
         with victim("asleep.py", python=newest_python()) as target, \
