@@ -36,6 +36,8 @@ struct process_facts {
         [PROCESS_TREE_NAME]; /* the function of the kernel that its main thread waits in; "": it does not, or unknown */
     char state;   /* of the main thread, as in /proc/PID/stat: 'T' is stopped; '?': unknown */
     int32_t rank; /* RANK of its environment, or else LOCAL_RANK; -1: none, or unknown */
+    pid_t
+        memory_of; /* its parent, if it runs in the parent's memory, as a child of vfork does until it executes a program; 0: it does not */
 };
 
 /* ERR_GONE: there is no such process. */

@@ -1,9 +1,11 @@
 #define _GNU_SOURCE
 #include "sampler/process_tree.h"
 
+#include <linux/kcmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "sampler/base/scoped.h"
@@ -132,6 +134,16 @@ static bool read_wait(pid_t pid, pid_t tid, char *out, size_t room)
     return true;
 }
 
+/* The kernel compares the two: what a process maps is the same after fork, too. */
+static pid_t find_memory_owner(pid_t pid)
+{
+    struct procfs_identity identity;
+    if (procfs_identify(pid, &identity, NULL) || identity.state == 'Z' ||
+        syscall(SYS_kcmp, pid, identity.parent, KCMP_VM, 0, 0) != 0)
+        return 0;
+    return identity.parent;
+}
+
 static process_facts_reader *provided; /* NULL: this process reads them */
 
 void process_facts_provide(process_facts_reader *read)
@@ -153,6 +165,7 @@ enum err_code process_facts_read(pid_t pid, struct process_facts *out)
     (void)!procfs_state(pid, &out->state, NULL);
     (void)read_wait(pid, pid, out->wait, sizeof out->wait);
     out->rank = find_rank(pid);
+    out->memory_of = find_memory_owner(pid);
     return ERR_OK;
 }
 

@@ -45,6 +45,8 @@ static enum err_code take_process(const struct handler_context *handler, pid_t p
         return rc;
     if (process_facts_read(pid, facts))
         return err_set(err, ERR_GONE, "no process %d", (int)pid);
+    if (dump_check_memory(pid, facts, err))
+        return ERR_NOT_PYTHON;
     return dump_take(dump, pid, &request, handler->request->is_ending, err);
 }
 

@@ -116,7 +116,9 @@ static enum err_code dump_process(struct dumping *dumping, pid_t pid, struct dum
     memset(&out->err, 0, sizeof out->err);
     if (process_facts_read(pid, &facts))
         return err_set(&out->err, ERR_GONE, "no process %d", (int)pid);
-    enum err_code rc = dump_take(&dump, pid, &dumping->request, NULL, &out->err);
+    enum err_code rc = dump_check_memory(pid, &facts, &out->err);
+    if (!rc)
+        rc = dump_take(&dump, pid, &dumping->request, NULL, &out->err);
     if (!rc && dump.count == 0) {
         dump_deinit(&dump);
         return err_set(&out->err, ERR_CORRUPT, "no thread of process %d can be read", (int)pid);

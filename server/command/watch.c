@@ -131,7 +131,7 @@ static void add_process(pid_t pid, struct dump_merge *merge, struct buffer *text
     struct process_facts facts;
     struct dump dump;
     struct err err = { 0 };
-    if (process_facts_read(pid, &facts) != ERR_OK)
+    if (process_facts_read(pid, &facts) != ERR_OK || facts.memory_of)
         return;
     enum err_code rc = dump_take(&dump, pid, &request, NULL, &err);
     if (!rc) {

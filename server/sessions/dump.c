@@ -8,6 +8,7 @@
 
 #include "sampler/base/clock.h"
 #include "sampler/base/vec.h"
+#include "sampler/process_tree.h"
 #include "sampler/profile/sink.h"
 #include "sampler/profile/wait.h"
 #include "sampler/session.h"
@@ -411,6 +412,16 @@ static uint64_t time_of_all(const struct dump *dump, uint64_t spent_ns)
     const uint64_t needed_ns =
         turns < MOST_IN_TURN_NS / spent_ns ? turns * spent_ns / 4 * 5 : MOST_IN_TURN_NS;
     return needed_ns < MOST_IN_TURN_NS ? needed_ns : MOST_IN_TURN_NS;
+}
+
+enum err_code dump_check_memory(pid_t pid, const struct process_facts *facts, struct err *err)
+{
+    return facts->memory_of
+               ? err_set(err, ERR_NOT_PYTHON,
+                         "process %d runs in the memory of process %d until it executes a "
+                         "program: dump that one",
+                         (int)pid, (int)facts->memory_of)
+               : ERR_OK;
 }
 
 enum err_code dump_take(struct dump *dump, pid_t pid, const struct dump_request *request,

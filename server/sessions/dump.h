@@ -79,6 +79,11 @@ struct dump_request {
     enum session_stop stop;
 };
 
+struct process_facts;
+
+/* ERR_NOT_PYTHON: what its memory says is of its parent (process_tree.h). */
+MUST_CHECK enum err_code dump_check_memory(pid_t pid, const struct process_facts *facts,
+                                           struct err *err);
 /* pid: or the number of a core (sampler/core.h).  Errors as of session_start.  stop ALWAYS: a process whose threads cannot be stopped is read
  * as it is.  is_ending: if it becomes true, dump_take returns early; may be NULL. */
 MUST_CHECK enum err_code dump_take(struct dump *dump, pid_t pid,

@@ -307,6 +307,8 @@ void dump_write_json_facts(struct json *json, pid_t pid, const struct process_fa
     json_member_null(json, "python");
     json_member_text(json, "name", facts->name);
     json_member_text(json, "waits_in", *facts->wait ? facts->wait : NULL);
+    if (json_member_if(json, "memory_of", facts->memory_of != 0))
+        json_int(json, facts->memory_of);
     json_member_bool(json, "stopped", facts->state == 'T' || facts->state == 't');
     json_end(json);
 }

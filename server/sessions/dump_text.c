@@ -355,7 +355,10 @@ void dump_text_facts(struct buffer *out, const struct process_facts *facts)
     plain_text_put(out, *facts->name ? facts->name : "?",
                    *facts->name ? strlen(facts->name) : 1);
     buffer_text(out, ", ");
-    if (state) {
+    if (facts->memory_of) {
+        buffer_printf(out, "runs in the memory of process %d until it executes a program",
+                      (int)facts->memory_of);
+    } else if (state) {
         buffer_text(out, state);
     } else if (*facts->wait) {
         buffer_printf(out, "waits%s in ", facts->state == 'D' ? " uninterruptibly" : "");

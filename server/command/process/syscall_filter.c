@@ -79,7 +79,8 @@ static const int any_calls[] = {
 static const int serve_calls[] = { SCMP_SYS(accept), SCMP_SYS(accept4), SCMP_SYS(sendfile),
                                    SCMP_SYS(setsockopt), END };
 
-static const int read_calls[] = { SCMP_SYS(process_vm_readv), SCMP_SYS(pidfd_open), END };
+static const int read_calls[] = { SCMP_SYS(process_vm_readv), SCMP_SYS(pidfd_open),
+                                  SCMP_SYS(kcmp), END };
 
 /* For threads stopped by ptrace. */
 static const int wait_calls[] = { SCMP_SYS(wait4), SCMP_SYS(waitid), END };

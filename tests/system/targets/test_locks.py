@@ -487,12 +487,20 @@ class Processes(EachTest):
         with victim("uninterruptible.py", FOLDER, "60", python=python.path) as target:
             process, code = run_program("dump", "--kernel", str(target.pid))
             deadlock, none = run_program("dump", "--fail-if", "deadlock", str(target.pid))
+            tree, _ = run_program("dump", "-s", str(target.pid))
+            with open("/proc/%d/task/%d/children" % (target.pid, target.pid), encoding="ascii") as children:
+                child = children.read().split()[-1]
+            alone, refused = run_program("dump", child)
         self.assertEqual((code, none), (0, 0), process.output() + deadlock.output())
         text = process.output()
         self.assertRegex(text, r"MainThread: blocked(: [a-z ]+)?, holds the GIL" if "t" not in python.version else "MainThread: blocked")
         self.assertRegex(text, r"    start \(")
         self.assertRegex(text, r"    waits for (\S+ \(threading\.Lock at 0x[0-9a-f]+\)(, holder unknown)?|the GIL, held by MainThread at start \(.*\))(\n|$)")
         self.assertRegex(text, r"    kernel: ")
+        # The child of vfork has the memory of its parent, and no stacks of its own.
+        self.assertEqual(tree.out[0].split(",")[0], "2 processes")
+        self.assertRegex(tree.out[-1], r"^process %s, no Python: \S+, runs in the memory of process %d until it executes a program$" % (child, target.pid))
+        self.assertEqual(refused, 4, alone.output())
 
     def test_a_process_in_a_container_is_read_from_outside(self):
         inside = ["unshare", "--pid", "--mount", "--fork", "--mount-proc", "--kill-child"]
