@@ -102,7 +102,7 @@ static enum err_code step_into(struct walk *walk, struct trusted_path *out, bool
         if (++walk->links > TRUSTED_PATH_MAX_LINKS)
             return refuse_path(ELOOP, err);
         if (!is_of_proc(here)) {
-            /* Puts the target of the link before the rest of the path. */
+            /* The target of the link comes before the rest of the path. */
             const int link_fd = here;
             char target[PATH_MAX], left[PATH_MAX];
             const ssize_t length = readlinkat(link_fd, "", target, sizeof target - 1);

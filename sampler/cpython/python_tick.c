@@ -23,7 +23,7 @@ static enum err_code choose_threads(struct python *python, bool all_threads)
         return python->chosen_count ? ERR_OK : ERR_GONE;
     }
     if (python->threads.count > PYTHON_MAX_THREADS_PER_TICK) {
-        /* Chooses consecutive threads from a random start, wrapping around: all threads are equally likely. */
+        /* Consecutive threads from a random start, wrapping around: all threads are equally likely. */
         const size_t count = python->threads.count;
         const size_t start = python->takes_turns ? python->turn % count
                                                  : (size_t)random_below(&python->random, count);

@@ -133,7 +133,7 @@ static enum err_code take_files(struct core_notes *notes, const unsigned char *n
     if (path_bytes)
         memcpy(notes->paths, in.at, path_bytes);
     notes->paths[path_bytes] = '\0';
-    /* Takes the entries that make sense, and do not overlap. */
+    /* Only entries that make sense and do not overlap are taken. */
     const char *path = notes->paths, *const end = notes->paths + path_bytes;
     size_t kept = 0;
     for (size_t i = 0; i < count && path < end; i++, path += strlen(path) + 1) {

@@ -135,7 +135,7 @@ static bool advance_path(int root_fd, uid_t user, int *at, char done[PATH_MAX],
         return false;
     const bool is_up = strcmp(name, "..") == 0;
     if (is_up) {
-        /* Removes the last component. */
+        /* The last component goes. */
         char *const slash = strrchr(done, '/');
         if (slash)
             *slash = '\0';

@@ -47,7 +47,7 @@ static bool reserve_seconds(struct series *series, uint64_t second)
     struct series_second *const fine = calloc(room, sizeof *fine);
     if (!fine)
         return series->fine != NULL;
-    /* Moves the seconds to their places in a ring of another length. */
+    /* The seconds have other places in a ring of another length. */
     for (size_t i = 0; i < series->fine_room; i++)
         if (series->fine[i].generation)
             fine[series->fine[i].second % room] = series->fine[i];

@@ -90,7 +90,7 @@ void window_sort(struct window *window)
             if (!(varying >> shift & 0xff))
                 continue;
 
-            /* Sorts the cells by one byte of their keys; the sort is stable. */
+            /* The cells are sorted by one byte of their keys; the sort is stable. */
             size_t start[257] = { 0 };
             for (size_t i = 0; i < count; i++)
                 start[(key_of(&from[i]) >> shift & 0xff) + 1]++;

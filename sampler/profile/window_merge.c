@@ -118,7 +118,7 @@ static enum err_code merge_two(const struct window *a, const struct window *b,
         }
     }
 
-    /* Gives back memory reserved for cells that turned out equal, if possible. */
+    /* Memory reserved for cells that turned out equal is given back, if possible. */
     const size_t bytes = sizeof *to + cells * sizeof *to->cells;
     to->cell_count = cells;
     to->spot_count = spots;

@@ -60,7 +60,7 @@ static enum err_code find_edges(struct flat *flat, struct descent *descent, stru
         if (has_edge(descent, node) && descent->node_total[node] > 0)
             keys[count++] = (struct keyed){ edge_key(descent, node), node };
 
-    /* Sorts and numbers the edges; every node gets the number of the one that leads to it. */
+    /* Edges are sorted and numbered; every node gets the number of the one that leads to it. */
     struct flat_edge *const edges = flat->edges;
     size_t edge_count = 0;
     qsort(keys, count, sizeof *keys, by_key);

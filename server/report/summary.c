@@ -61,7 +61,7 @@ static enum err_code find_cells(struct summary *summary, struct err *err)
         return err_nomem(err);
     const enum err_code rc = view_cells_init(&cells, source->snapshot, source->query, err);
     if (!rc) {
-        /* Sums over the cells are samples by part and state, threads, and hot samples by library. */
+        /* The sums over the cells: samples by part and state, threads, and hot samples by library. */
         const struct profile_snapshot *const snapshot = summary->source->snapshot;
         uint64_t longest = 0, shortest = UINT64_MAX;
         for (size_t i = 0, end = 0; i < cells.count; i = end) {

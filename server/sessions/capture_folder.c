@@ -88,7 +88,7 @@ enum err_code captures_folder_open(struct captures_folder *folder, const char *w
         return err_sys(err, errno, "cannot write into the folder '%s'", folder->path);
     folder->files = files_in(folder->fd);
 
-    /* Finds the real path of the folder, whatever links lead to it. */
+    /* The real path of the folder, whatever links lead to it. */
     char link[32], path[PATH_MAX];
     snprintf(link, sizeof link, "/proc/self/fd/%d", folder->fd);
     const ssize_t length = readlink(link, path, sizeof path - 1);

@@ -212,7 +212,7 @@ static enum err_code read_tasks(struct tasks *tasks)
     if (!rc)
         rc = task_table_sort_edges(&tasks->table);
     if (!rc) {
-        /* Chooses the tasks to follow: all that are needed, and one of each few of the others. */
+        /* The tasks to follow are all that are needed, and one of each few of the others. */
         const struct task_table *const table = &tasks->table;
         size_t needed = 0, place = 0, size = 0, chosen = 0;
         for (size_t i = 0; i < table->count; i++)

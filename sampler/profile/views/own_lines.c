@@ -113,7 +113,7 @@ static enum err_code fill_lines(struct own_lines *own, struct counting *counting
     if (rc)
         return rc;
 
-    /* Counts the first level that has enough samples, or the last. */
+    /* The first level that has enough samples counts, or the last. */
     uint64_t samples = 0;
     size_t level = 0;
     do {

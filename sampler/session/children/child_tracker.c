@@ -265,7 +265,7 @@ static void scan_children(struct child_tracker *tracker, uint64_t now_ns, uint64
     const uint64_t began_ns = cpu_ns_of(CLOCK_THREAD_CPUTIME_ID);
     take_released(tracker, now_ns);
 
-    /* Drops processes that have ended; one that executes another program is searched again. */
+    /* Processes that have ended go; one that executes another program is searched again. */
     for (size_t i = tracker->children.count; i-- > 0;) {
         struct child *const child = &tracker->children.items[i];
         struct procfs_identity identity;

@@ -352,7 +352,6 @@ enum err_code fold_native_node(struct fold_native *native, struct task_fold *tas
     const bool is_kept = gc > stack->count && !tasks;
     *node = 0;
 
-    /* Finds the native frames. */
     const struct native_copy *const copy = reading->native;
     const uint64_t now_ns = reading->now_ns;
     enum err_code rc = native_runs_find(&native->runs, stack, &copy->stack);

@@ -158,7 +158,7 @@ void man_page_print(FILE *out, const struct command *command)
         put_lines(out, command->details);
         put_options(out, command->bit);
 
-        /* Writes the examples as they are, each on a line of its own. */
+        /* The examples stay as they are, each on a line of its own. */
         fputs(".SH EXAMPLES\n.nf\n", out);
         for (const char *line = command->examples; *line; line = strchr(line, '\n') + 1) {
             fprintf(out, "pyrometer %s", command->name);

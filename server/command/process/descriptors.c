@@ -13,7 +13,7 @@ bool descriptors_keep(const int *kept, size_t count)
     if (nothing < 0)
         nothing = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-    /* Moves the descriptors by way of numbers that none of them has. */
+    /* The descriptors move by way of numbers that none of them has. */
     if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0 || dup2(nothing, STDOUT_FILENO) < 0)
         return false;
     int above[DESCRIPTORS_MAX];

@@ -25,7 +25,7 @@ void prepared_child_start(struct prepared_child *child, const char *program,
     if (middle == 0) {
         /* The grandchild becomes a child of init, which collects it. */
         if (fork() == 0) {
-            /* Starts a session without a terminal, so that Ctrl-C does not reach the process. */
+            /* A session without a terminal: Ctrl-C does not reach the process. */
             char argument[PREPARED_MAX_ARGUMENT], name[64];
             char *const argv[] = { name, argument, NULL };
             const int null = open("/dev/null", O_RDWR);
@@ -37,7 +37,7 @@ void prepared_child_start(struct prepared_child *child, const char *program,
                 dup2(null, STDERR_FILENO);
             }
             close(ends[1]);
-            /* Closes our other descriptors, such as the listening socket. */
+            /* Our other descriptors, such as the listening socket, are not for it. */
             if (ends[0] > STDERR_FILENO + 1)
                 (void)syscall(SYS_close_range, STDERR_FILENO + 1, ends[0] - 1, 0);
             (void)syscall(SYS_close_range, ends[0] + 1, ~0u, 0);
