@@ -86,6 +86,20 @@ bool context_read_span(const struct context_text *text, struct context_span *out
            strspn(out->span_id, DIGITS) == CONTEXT_SPAN_DIGITS;
 }
 
+size_t context_guessed_length(const struct context_text *text)
+{
+    static const char variable[] = CONTEXT_GUESSED;
+    if (text->mark != CONTEXT_MARK_VALUE || text->variable_length != strlen(variable) ||
+        memcmp(text->variable, variable, text->variable_length) != 0)
+        return 0;
+    const size_t prefix = strspn(text->value, DIGITS);
+    if (prefix != CONTEXT_GUESSED_PREFIX || text->value[prefix] != '-')
+        return 0;
+    const size_t digits = strspn(text->value + prefix + 1, "0123456789");
+    const size_t length = prefix + 1 + digits;
+    return digits && (length == text->value_length || text->value[length] == ' ') ? length : 0;
+}
+
 bool context_of_function(const struct profile_snapshot *snapshot, function_id function,
                          struct context_text *out)
 {

@@ -25,6 +25,12 @@ enum { CONTEXT_MAX_VARIABLE = 64, CONTEXT_MAX_NAME = 192, CONTEXT_VALUES_MAX = 1
  * with a space between. */
 #define CONTEXT_OPENTELEMETRY "opentelemetry"
 
+/* The variable that stands for requests that are guessed by the frames of web frameworks and task queues.  Its values are
+ * CONTEXT_GUESSED_PREFIX hexadecimal digits of the session, a dash, and the number of the request, and with a space between the name of the function that answers;
+ * samples before that is called lack the name. */
+#define CONTEXT_GUESSED "guessed-requests"
+enum { CONTEXT_GUESSED_PREFIX = 8 };
+
 /* X(name, as in JSON) */
 #define CONTEXT_MARKS(X)  \
     X(UNKNOWN, "unknown") \
@@ -67,6 +73,9 @@ struct context_span {
 };
 /* false: the value is no span of OpenTelemetry. */
 bool context_read_span(const struct context_text *text, struct context_span *out);
+
+/* The length of the number in the value of a request that is guessed; 0: it is none. */
+size_t context_guessed_length(const struct context_text *text);
 
 /* Is the function such a mark? */
 bool context_of_function(const struct profile_snapshot *snapshot, function_id function,

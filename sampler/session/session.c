@@ -1,5 +1,7 @@
 #include "sampler/session.h"
 
+#include <string.h>
+
 #include "sampler/kernel/engine.h"
 #include "sampler/kernel/engines.h"
 #include "sampler/session/local_session.h"
@@ -38,7 +40,11 @@ enum err_code session_check_engine(const struct session_options *options, struct
 enum err_code session_start(const struct session_options *options, struct session **out,
                             struct err *err)
 {
-    return provider()->start(options, out, err);
+    struct session_options completed = *options;
+    /* A request of asyncio lasts while its task waits. */
+    if (strcmp(options->context, CONTEXT_GUESSED) == 0 && options->async == SESSION_ASYNC_OFF)
+        completed.async = SESSION_ASYNC_ALL;
+    return provider()->start(&completed, out, err);
 }
 
 void session_destroy(struct session *session)

@@ -13,6 +13,7 @@
 #include "sampler/profile/profile.h"
 #include "sampler/session/fold/context_marks.h"
 #include "sampler/session/fold/fold_native.h"
+#include "sampler/session/fold/guessed_requests.h"
 #include "sampler/session/fold/locals_board.h"
 #include "sampler/session/fold/lock_board.h"
 #include "sampler/session/fold/sampled_thread.h"
@@ -80,6 +81,7 @@ void target_close(struct target *target)
         return;
     task_fold_deinit(&target->tasks);
     fold_native_destroy(target->fold.native_stacks);
+    guessed_requests_destroy(target->guesses);
     python_detach(target->python);
     process_close(&target->process);
     free(target);
@@ -135,8 +137,20 @@ enum err_code target_join(struct target *target, struct profile *profile,
     enum err_code rc = fold_init(&target->fold, profile, python_leaves(target->python), cpus,
                                  options, process->pid, name, err);
     const bool is_span = strcmp(options->context, CONTEXT_OPENTELEMETRY) == 0;
-    if (!rc && contexts)
+    const bool is_guessed = strcmp(options->context, CONTEXT_GUESSED) == 0;
+    if (!rc && contexts && !is_guessed)
         rc = python_watch_context(target->python, is_span ? NULL : options->context, err);
+    if (!rc && contexts && is_guessed) {
+        const struct guessed_process guessed = {
+            .codes = python_codes(target->python),
+            .tasks = options->async == SESSION_ASYNC_OFF ? NULL : python_tasks(target->python),
+            .layout = python_leaves(target->python)->layout,
+            .memory = &process->memory.memory,
+        };
+        python_tasks(target->python)->table.checks_names = true;
+        rc = guessed_requests_create(contexts, &guessed, &target->guesses);
+        rc = rc ? err_nomem(err) : ERR_OK;
+    }
     if (rc)
         return rc;
     target->fold.threads = python_thread_list(target->python);
@@ -157,6 +171,7 @@ enum err_code target_join(struct target *target, struct profile *profile,
     target->tasks.is_beside = options->tasks_beside;
     target->tasks.contexts = contexts;
     target->tasks.python = target->python;
+    target->tasks.guesses = target->guesses;
     return made;
 }
 
@@ -203,7 +218,10 @@ void target_read_context(struct target *target, struct thread_reading *reading,
     struct memory *const process = &target->process.memory.memory;
     const uint32_t before = reading->context;
     /* A thread at the same place as before may have been away, and come back to it for something else. */
-    if (target->fold.contexts) {
+    if (target->guesses) {
+        reading->context = guessed_requests_of_thread(target->guesses, reading->thread,
+                                                      reading->since_ns, reading->now_ns);
+    } else if (target->fold.contexts) {
         struct context_value *const value =
             python_context(target->python, reading->thread, copy ? copy : process,
                            copy ? CONTEXT_OF_COPY : CONTEXT_OF_READING, reading->now_ns);
@@ -218,6 +236,8 @@ bool target_has_new_context(struct target *target, uint64_t now_ns)
 {
     enum { MOST_THREADS = 32 };
     const struct thread_list *const list = target->fold.threads;
+    if (target->guesses)
+        return guessed_requests_are_busy(target->guesses, now_ns);
     if (!target->fold.contexts || list->count > MOST_THREADS)
         return false;
     for (size_t i = 0; i < list->count; i++) {

@@ -26,6 +26,7 @@
 #include "sampler/session/fold/task_fold.h"
 
 struct context_marks;
+struct guessed_requests;
 struct locals_board;
 struct lock_board;
 struct origins;
@@ -54,6 +55,7 @@ struct target {
     const struct session_options *options; /* NULL: has not joined */
     struct lock_board *locks;
     struct locals_board *locals;
+    struct guessed_requests *guesses; /* NULL: what threads work for is not guessed */
     struct target_memory memory;
     int parent; /* pid; 0: unknown */
     size_t row; /* in the target table */

@@ -162,8 +162,17 @@ static struct strtab_string context_mark(struct anonymize_names *names,
         return text;
     snprintf(variable, sizeof variable, "%.*s", (int)context->variable_length,
              context->variable);
-    snprintf(value, sizeof value, "%s",
-             make_pseudonym(names, "", string_of("~", 1), text, "").text);
+    /* The number of a request that is guessed belongs to all of its marks; the name behind it is one of the program. */
+    const size_t number = context_guessed_length(context);
+    const char *const pseudonym =
+        make_pseudonym(
+            names, "", string_of("~", 1),
+            number ? string_of(context->value + number, context->value_length - number) : text,
+            "")
+            .text;
+    snprintf(value, sizeof value, "%.*s%s%s", (int)number, context->value,
+             number && number < context->value_length ? " " : "",
+             number == context->value_length ? "" : pseudonym);
     context_name(variable, context->mark, value, names->text);
     return string_of(names->text, strlen(names->text));
 }

@@ -231,7 +231,8 @@ enum err_code setting_read_context(const struct setting *setting, void *out, con
     if (*text && !context_variable_is_valid(text))
         return err_set(why, ERR_INVALID,
                        "want the name of a ContextVar, up to %d characters without blanks, "
-                       "colons and angle brackets, or " CONTEXT_OPENTELEMETRY,
+                       "colons and angle brackets, " CONTEXT_OPENTELEMETRY
+                       ", or " CONTEXT_GUESSED,
                        CONTEXT_MAX_VARIABLE - 1);
     snprintf(out, CONTEXT_MAX_VARIABLE, "%s", text);
     return ERR_OK;

@@ -124,6 +124,7 @@ static void write_row(struct json *json, const struct profile_snapshot *snapshot
     json_string(json, text.variable, text.variable_length);
     json_key(json, "value");
     json_string(json, text.value, text.value_length);
+    json_member_bool(json, "guessed", context_guessed_length(&text) > 0);
     json_member_uint(json, "mark", request->context);
     json_member_ns(json, "begin", request->first_ns);
     json_member_ns(json, "duration", request->duration_ns);

@@ -300,6 +300,7 @@ interface RequestsAnswer {
   rows: {
     variable: string;
     value: string;
+    guessed: boolean;
     mark: number;
     begin: number;
     duration: number;

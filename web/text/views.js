@@ -216,11 +216,14 @@ export const VIEW_TEXT = {
     lasted: (duration, begin) => duration + ", from " + begin + " on",
     how:
       "A request is a value of the recorded ContextVar, and lasts from its first to its last sample. Those of the selected range of time; rows: of the selected durations, the slowest first.",
+    guessed:
+      "These are guessed: calls of a web framework or tasks of a queue, by the names of functions on the stacks.",
     cut: (count) => counted("request")(count) + " began before the recording or ended after it.",
     rough: (count) => "Of " + counted("request")(count) + " only the window is known.",
     other: (count) => samples(count) + " are of requests beyond the first 65,536, which are only counted.",
     inReport: "Reports have no list of requests: open the capture with pyrometer serve.",
-    none: "No requests were recorded: start with --context NAME, a ContextVar such as request_id.",
+    none:
+      "No requests were recorded: start with --context guessed-requests, or --context NAME, a ContextVar such as request_id.",
   },
 
   compare: {

@@ -112,41 +112,52 @@ static bool is_given(const struct object_bytes *text, uint64_t *number)
     return false;
 }
 
+static enum err_code read_name(struct task_table *table, struct task *task)
+{
+    uint64_t type, number;
+    task->name = 0;
+    task->number = 0;
+    if (!task->name_object ||
+        memory_read_u64(table->memory, task->name_object + table->layout->object_type, &type))
+        return ERR_OK;
+    if (object_type_is(table->memory, table->layout, type, "int")) {
+        /* 3.12 and later store the number until the program first asks for the name. */
+        const remote_addr object = task->name_object;
+        uint32_t digit;
+        task->number =
+            memory_read(table->memory, object + object_first_field(table->layout) + WORD,
+                        &digit, sizeof digit)
+                ? 0
+                : digit;
+        return ERR_OK;
+    }
+    const enum err_code rc =
+        object_read_str(table->memory, table->layout, task->name_object, &table->scratch);
+    if (rc)
+        return rc == ERR_NOMEM ? rc : ERR_OK;
+    if (!is_given(&table->scratch, &number)) {
+        task->number = number;
+        return ERR_OK;
+    }
+    return strtab_intern(table->strings, (const char *)table->scratch.bytes,
+                         table->scratch.count, &task->name, NULL);
+}
+
 /* Takes over what the previous reading found of the task; a name seldom changes. */
 static enum err_code remember_task(struct task_table *table, struct task *task)
 {
     const struct task *const before = task_table_find_previous(table, task->addr);
-    if (!before || before->coroutine != task->coroutine ||
-        before->name_object != task->name_object) {
-        task->seen_ns = task->since_ns = table->read_ns;
-
-        uint64_t type, number;
-        task->name = 0;
-        if (!task->name_object ||
-            memory_read_u64(table->memory, task->name_object + table->layout->object_type,
-                            &type))
-            return ERR_OK;
-        if (object_type_is(table->memory, table->layout, type, "int")) {
-            /* 3.12 and later store the number until the program first asks for the name. */
-            const remote_addr object = task->name_object;
-            uint32_t digit;
-            task->number =
-                memory_read(table->memory, object + object_first_field(table->layout) + WORD,
-                            &digit, sizeof digit)
-                    ? 0
-                    : digit;
-            return ERR_OK;
-        }
-        const enum err_code rc =
-            object_read_str(table->memory, table->layout, task->name_object, &table->scratch);
+    bool is_same = before && before->coroutine == task->coroutine &&
+                   before->name_object == task->name_object;
+    if (!is_same || table->checks_names) {
+        const enum err_code rc = read_name(table, task);
         if (rc)
-            return rc == ERR_NOMEM ? rc : ERR_OK;
-        if (!is_given(&table->scratch, &number)) {
-            task->number = number;
-            return ERR_OK;
-        }
-        return strtab_intern(table->strings, (const char *)table->scratch.bytes,
-                             table->scratch.count, &task->name, NULL);
+            return rc;
+        is_same = is_same && before->name == task->name && before->number == task->number;
+    }
+    if (!is_same) {
+        task->seen_ns = task->since_ns = table->read_ns;
+        return ERR_OK;
     }
     task->name = before->name;
     task->number = before->number;

@@ -75,6 +75,8 @@ struct task_table {
     /* Tasks are chosen whose address has a hash below `below`, by a secret number. */
     struct random random;
     uint64_t secret, below, readings;
+    bool
+        checks_names; /* set by the caller: reads all names again: a task may have the memory of one before it */
     uint64_t found, chosen; /* how many there were, and how many of them are chosen */
 };
 

@@ -75,6 +75,7 @@ struct code {
     int32_t first_line;
     uint32_t tag;             /* for the caller; 0 at first */
     unsigned char wait_site;  /* the same */
+    unsigned char framework;  /* the same */
     unsigned char loop_place; /* the same, of the instruction at loop_unit */
     uint32_t loop_unit;
     uint64_t checked_epoch; /* 0: forgotten, because another object is there by now */

@@ -80,6 +80,10 @@ static enum err_code choose_requests(struct request_set *set,
                 (!choice->faster_ns || request->duration_ns < choice->faster_ns);
             *is_chosen = is_slow != (choice->is_rest && has_duration);
         }
+        struct context_text text;
+        set->are_guessed =
+            set->are_guessed || (context_of_function(snapshot, request->context, &text) &&
+                                 context_guessed_length(&text) > 0);
         set->samples += request->samples;
         set->kept += *is_chosen;
         set->kept_samples += *is_chosen ? request->samples : 0;

@@ -43,6 +43,7 @@ struct request_set {
     size_t requests, kept;          /* all, and those that are chosen */
     uint64_t samples, kept_samples; /* of these */
     uint64_t other_samples;         /* of requests beyond those that a session keeps */
+    bool are_guessed;               /* some are (context.h) */
     node_id node_count;
     unsigned char *nodes; /* a byte for each: 1 if its samples are kept */
     function_id function_count;

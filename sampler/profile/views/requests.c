@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "sampler/base/clock.h"
+#include "sampler/base/hash.h"
+#include "sampler/base/idmap.h"
 #include "sampler/base/vec.h"
 #include "sampler/profile/cell_key.h"
 #include "sampler/profile/profile.h"
@@ -22,26 +24,69 @@ static bool is_between_requests(enum wait_cause cause)
            cause == WAIT_TERMINAL;
 }
 
-/* The kind of the context that each function is the mark of. */
-static enum err_code list_marks(const struct profile_snapshot *snapshot, unsigned char **out,
-                                struct err *err)
+/* A function as the mark of a context. */
+struct listed_mark {
+    function_id
+        mark; /* of its request: itself, or the one with the name that is guessed; 0: it is no mark */
+    unsigned char kind;
+};
+
+/* Makes the marks of one request one: samples before its name was known lack that. */
+static enum err_code join_guessed(const struct profile_snapshot *snapshot,
+                                  struct listed_mark *marks, struct err *err)
 {
-    unsigned char *const kinds = calloc((size_t)snapshot->sizes.functions + 1, 1);
-    if (!kinds)
+    enum err_code rc = ERR_OK;
+    struct idmap map;
+    idmap_init(&map);
+    for (function_id id = 1; id < snapshot->sizes.functions && !rc; id++) {
+        struct idmap_slot *at;
+        struct context_text text, other;
+        const size_t length = marks[id].mark && context_of_function(snapshot, id, &text)
+                                  ? context_guessed_length(&text)
+                                  : 0;
+        if (!length)
+            continue;
+        const uint32_t hash = hash_mix(hash_bytes(text.value, length, HASH_SEED), 0);
+        IDMAP_FIND(at, &map, hash,
+                   context_of_function(snapshot, at->id, &other) &&
+                       context_guessed_length(&other) == length &&
+                       memcmp(text.value, other.value, length) == 0);
+        if (!at) {
+            rc = idmap_add(&map, hash, id, err);
+        } else if (text.value_length > length) {
+            marks[at->id].mark = id;
+        } else {
+            marks[id].mark = marks[at->id].mark;
+        }
+    }
+    idmap_deinit(&map);
+    return rc;
+}
+
+static enum err_code list_marks(const struct profile_snapshot *snapshot,
+                                struct listed_mark **out, struct err *err)
+{
+    struct listed_mark *const marks =
+        calloc((size_t)snapshot->sizes.functions + 1, sizeof *marks);
+    if (!marks)
         return err_nomem(err);
     for (function_id id = 1; id < snapshot->sizes.functions; id++) {
         struct context_text text;
         if (context_of_function(snapshot, id, &text))
-            kinds[id] = (unsigned char)text.mark;
+            marks[id] = (struct listed_mark){ id, (unsigned char)text.mark };
     }
-    *out = kinds;
-    return ERR_OK;
+    const enum err_code rc = join_guessed(snapshot, marks, err);
+    if (rc)
+        free(marks);
+    else
+        *out = marks;
+    return rc;
 }
 
 /* By node: the mark of a context, or 0.  keeps: which kinds, a bit each. */
 static enum err_code mark_nodes(const struct profile_snapshot *snapshot,
-                                const unsigned char *kinds, unsigned keeps, function_id **out,
-                                struct err *err)
+                                const struct listed_mark *listed, unsigned keeps,
+                                function_id **out, struct err *err)
 {
     function_id *const marks = calloc((size_t)snapshot->sizes.nodes + 1, sizeof *marks);
     if (!marks)
@@ -51,8 +96,8 @@ static enum err_code mark_nodes(const struct profile_snapshot *snapshot,
         const struct profile_node node = profile_node_at(snapshot, id);
         const function_id function = profile_frame_at(snapshot, node.frame).function;
         const enum wait_cause cause = profile_cause_at(snapshot, id);
-        if (keeps >> kinds[function] & 1 && kinds[function])
-            marks[id] = function;
+        if (listed[function].mark && keeps >> listed[function].kind & 1)
+            marks[id] = listed[function].mark;
         else if (cause != WAIT_UNKNOWN && !is_between_requests(cause))
             marks[id] = marks[node.parent];
     }
@@ -63,19 +108,19 @@ static enum err_code mark_nodes(const struct profile_snapshot *snapshot,
 enum err_code requests_by_node(const struct profile_snapshot *snapshot, function_id **out,
                                struct err *err)
 {
-    unsigned char *kinds = NULL;
-    enum err_code rc = list_marks(snapshot, &kinds, err);
+    struct listed_mark *listed = NULL;
+    enum err_code rc = list_marks(snapshot, &listed, err);
     if (!rc)
-        rc = mark_nodes(snapshot, kinds, 1U << CONTEXT_MARK_VALUE, out, err);
-    free(kinds);
+        rc = mark_nodes(snapshot, listed, 1U << CONTEXT_MARK_VALUE, out, err);
+    free(listed);
     return rc;
 }
 
 struct collecting {
     const struct profile_snapshot *snapshot;
-    unsigned char *kinds; /* by function */
-    function_id *marks;   /* by node */
-    uint32_t *rows;       /* by function: the request plus 1 */
+    struct listed_mark *listed; /* by function */
+    function_id *marks;         /* by node */
+    uint32_t *rows;             /* by function: the request plus 1 */
     size_t room;
     struct requests *out;
 };
@@ -99,8 +144,8 @@ static bool add_samples(struct collecting *all, const struct cell *cell, uint64_
     const function_id mark = all->marks[cell->node];
     enum part part;
     if (!is_between_requests(profile_cause_at(all->snapshot, cell->node)))
-        all->out->samples_by_mark[all->kinds[mark]] += cell->count;
-    if (all->kinds[mark] != CONTEXT_MARK_VALUE)
+        all->out->samples_by_mark[all->listed[mark].kind] += cell->count;
+    if (all->listed[mark].kind != CONTEXT_MARK_VALUE)
         return true;
     struct request *const request = request_of(all, mark);
     if (!request)
@@ -205,9 +250,9 @@ enum err_code requests_init(struct requests *requests, const struct profile_snap
 {
     struct collecting all = { .snapshot = snapshot, .out = requests };
     *requests = (struct requests){ 0 };
-    enum err_code rc = list_marks(snapshot, &all.kinds, err);
+    enum err_code rc = list_marks(snapshot, &all.listed, err);
     if (!rc)
-        rc = mark_nodes(snapshot, all.kinds, ~0U, &all.marks, err);
+        rc = mark_nodes(snapshot, all.listed, ~0U, &all.marks, err);
     if (!rc) {
         all.rows = calloc((size_t)snapshot->sizes.functions + 1, sizeof *all.rows);
         rc = all.rows ? ERR_OK : err_nomem(err);
@@ -216,7 +261,7 @@ enum err_code requests_init(struct requests *requests, const struct profile_snap
         rc = add_window(&all, snapshot->windows[i]) ? ERR_OK : err_nomem(err);
     if (!rc)
         rc = finish_requests(requests, snapshot, err);
-    free(all.kinds);
+    free(all.listed);
     free(all.marks);
     free(all.rows);
     if (rc)

@@ -1,10 +1,14 @@
 #include "sampler/session/fold/context_marks.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sampler/base/hash.h"
 #include "sampler/base/idmap.h"
+#include "sampler/base/random.h"
+#include "sampler/base/utf8.h"
 #include "sampler/base/vec.h"
 #include "sampler/cpython/contexts/contexts.h"
 #include "sampler/profile/context.h"
@@ -14,6 +18,8 @@ struct context_marks {
     char variable[CONTEXT_MAX_VARIABLE];
     str_id no_file;
     context_id unset, other; /* 0: not used yet */
+    uint64_t numbers;        /* of requests that are guessed, so far */
+    uint32_t prefix;         /* of these, of this session */
     struct idmap index;      /* by the name of the mark */
     struct item {
         frame_id frame;
@@ -29,6 +35,9 @@ enum err_code context_marks_create(struct profile *profile, const char *variable
     if (!marks)
         return err_nomem(err);
     marks->profile = profile;
+    struct random random;
+    random_init_any(&random);
+    marks->prefix = (uint32_t)random_u64(&random);
     strncpy(marks->variable, variable, sizeof marks->variable - 1);
     idmap_init(&marks->index);
     const enum err_code rc =
@@ -84,6 +93,26 @@ static context_id find_mark(struct context_marks *marks, enum context_mark mark,
     if (mark == CONTEXT_MARK_VALUE && marks->count >= CONTEXT_VALUES_MAX)
         return 0;
     return add_mark(marks, name, hash) ? 0 : (context_id)marks->count;
+}
+
+uint64_t context_marks_number(struct context_marks *marks)
+{
+    return ++marks->numbers;
+}
+
+context_id context_marks_guessed(struct context_marks *marks, uint64_t number, const char *name)
+{
+    struct context_value value = { .kind = CONTEXT_SET };
+    const size_t length = utf8_cut(name, strlen(name), VALUE_MAX_CHARACTERS);
+    const int used = snprintf(value.text, sizeof value.text, "%0*" PRIx32 "-%" PRIu64,
+                              CONTEXT_GUESSED_PREFIX, marks->prefix, number);
+    if (length)
+        snprintf(value.text + used, sizeof value.text - (size_t)used, " %.*s", (int)length,
+                 name);
+    for (char *at = value.text; *at; at++)
+        if ((unsigned char)*at < ' ' || *at == 0x7f)
+            *at = '?';
+    return context_marks_find(marks, &value);
 }
 
 context_id context_marks_find(struct context_marks *marks, struct context_value *value)

@@ -27,6 +27,12 @@ void context_marks_destroy(struct context_marks *marks);
 /* Tags the value. */
 context_id context_marks_find(struct context_marks *marks, struct context_value *value);
 
+/* The number of a request that is guessed: another one at each call. */
+uint64_t context_marks_number(struct context_marks *marks);
+/* The value of that request.  name "": it is not known yet. */
+context_id context_marks_guessed(struct context_marks *marks, uint64_t number,
+                                 const char *name);
+
 /* The node below `node` that samples with this value count at; `node` itself where there is none. */
 node_id context_marks_node(struct context_marks *marks, context_id context, node_id node);
 

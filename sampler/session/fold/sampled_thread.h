@@ -27,6 +27,11 @@ struct sampled_thread {
     uint64_t native_key;
     struct native_outcome native;
     remote_addr asleep_sp, asleep_ip;
+    /* The frame of the call that serves a request in its last reading (guessed_requests.h); 0: none. */
+    remote_addr request_entry;
+    /* The frame of a thread that works for coroutines; 0: it is none.  And the number of the request that it was last found to work for. */
+    remote_addr worker_frame;
+    uint64_t worker_number, worker_seen_ns;
     uint32_t locals_tries; /* in vain */
     uint32_t locals_row;   /* of the locals board; 0: its variables have not been read */
     bool lacks_locals_node;

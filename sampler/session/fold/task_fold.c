@@ -7,6 +7,7 @@
 #include "sampler/base/clock.h"
 #include "sampler/cpython/python.h"
 #include "sampler/session/fold/context_marks.h"
+#include "sampler/session/fold/guessed_requests.h"
 #include "sampler/session/fold/sampled_thread.h"
 #include "sampler/session/fold/thread_cpu.h"
 
@@ -182,6 +183,11 @@ enum err_code task_fold_begin(struct task_fold *fold, const struct stack *stack,
 static void read_context(struct task_fold *fold, struct task *task, uint64_t now_ns,
                          size_t *left)
 {
+    if (fold->guesses) {
+        task->context = guessed_requests_of_task(fold->guesses, task, now_ns);
+        task->context_ns = task->since_ns;
+        return;
+    }
     if (!fold->contexts || !*left)
         return;
     struct context_value *const value = python_task_context(fold->python, task, now_ns);
@@ -300,6 +306,8 @@ enum err_code task_fold_count(struct task_fold *fold)
     fold->readings++;
     fold->is_fresh = true;
     fold->read_ns = all->table.read_ns;
+    if (fold->guesses)
+        guessed_requests_take_tasks(fold->guesses, fold->read_ns);
 
     const uint64_t cost_ns = all->cost_ns;
     const uint64_t every_ns = cost_ns * COSTS_ONE_IN;

@@ -46,6 +46,7 @@ struct task_base {
 };
 
 struct context_marks;
+struct guessed_requests;
 struct python;
 struct thread_cpus;
 
@@ -59,12 +60,13 @@ struct task_fold {
     size_t base_count;       /* that were used at some time */
     struct random random;
     uint64_t readings, ways, read_ns, every_ns, counted_ns;
-    uint32_t owed;                  /* ticks since the tasks were counted last */
-    bool is_each;                   /* tasks are read at every tick */
-    bool is_beside;                 /* stacks do not show tasks */
-    bool is_fresh;                  /* tasks have been read since the last tick */
-    struct context_marks *contexts; /* of the session; NULL: not wanted */
-    struct python *python;          /* that is asked for them */
+    uint32_t owed;                    /* ticks since the tasks were counted last */
+    bool is_each;                     /* tasks are read at every tick */
+    bool is_beside;                   /* stacks do not show tasks */
+    bool is_fresh;                    /* tasks have been read since the last tick */
+    struct context_marks *contexts;   /* of the session; NULL: not wanted */
+    struct python *python;            /* that is asked for them */
+    struct guessed_requests *guesses; /* instead; NULL: what tasks work for is not guessed */
 };
 
 MUST_CHECK enum err_code task_fold_init(struct task_fold *fold, struct frame_nodes *nodes,

@@ -168,9 +168,9 @@ void capture_input_say_requests(const struct selection *selection, bool is_rest)
     const struct request_set *const set = selection->query.requests;
     if (!set)
         return;
-    say("%s%zu of %zu requests, %llu of their %llu samples", is_rest ? "the rest: " : "",
-        set->kept, set->requests, (unsigned long long)set->kept_samples,
-        (unsigned long long)set->samples);
+    say("%s%zu of %zu%s requests, %llu of their %llu samples", is_rest ? "the rest: " : "",
+        set->kept, set->requests, set->are_guessed ? " guessed" : "",
+        (unsigned long long)set->kept_samples, (unsigned long long)set->samples);
     if (set->other_samples)
         say("%llu samples are of requests beyond the first %d values, which are only counted",
             (unsigned long long)set->other_samples, CONTEXT_VALUES_MAX);

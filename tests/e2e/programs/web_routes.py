@@ -1,7 +1,8 @@
 """A server with two routes, of which one is slow: it waits in a function that the other does not call.
 
-Usage: web_routes.py flask|django|django-asgi|fastapi|starlette|wsgi plain|middleware
+Usage: web_routes.py flask|django|django-asgi|fastapi|starlette|aiohttp|celery|wsgi plain|middleware
 
+    celery      a plain application whose answers are those of two tasks
     wsgi        a plain application; /lazy makes its body while it is sent, /fails raises
     middleware  below pyrometer.middleware, which PYTHONPATH has
 
@@ -102,6 +103,50 @@ def starlette_app():
     return Starlette(routes=[Route("/quick", quick), Route("/slow", slow)])
 
 
+def serve_aiohttp():
+    from aiohttp import web
+
+    async def quick(request):
+        return web.Response(text=request.query_string)
+
+    async def slow(request):
+        await fetch_later()
+        return web.Response(text=request.query_string)
+    app = web.Application()
+    app.add_routes([web.get("/quick", quick), web.get("/slow", slow)])
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    listener.listen()
+    threading.Timer(0.5, announce, [listener.getsockname()[1]]).start()
+    web.run_app(app, sock=listener, print=None)
+
+
+def serve_celery():
+    import celery
+    app = celery.Celery("routes", broker="memory://")
+    app.conf.update(worker_hijack_root_logger=False, task_ignore_result=True, broker_transport_options={"polling_interval": 0.01})
+    done = {}
+
+    @app.task
+    def quick(number):
+        done.pop(number).set()
+
+    @app.task
+    def slow(number):
+        fetch()
+        done.pop(number).set()
+
+    def answer(environ, start_response):
+        start_response("200 OK", [("Content-Type", "text/plain")])
+        event = threading.Event()
+        done[id(event)] = event
+        (slow if environ["PATH_INFO"] == "/slow" else quick).delay(id(event))
+        event.wait(60)
+        return [environ["QUERY_STRING"].encode()]
+    threading.Thread(target=serve_wsgi, args=(answer,), daemon=True).start()
+    app.worker_main(["worker", "--pool", "solo", "--loglevel", "ERROR", "--without-gossip", "--without-mingle"])
+
+
 def plain_app(environ, start_response):
     path = environ["PATH_INFO"]
     if path == "/fails":
@@ -140,6 +185,7 @@ def serve_asgi(app):
     import uvicorn
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
+    listener.listen()
     server = uvicorn.Server(uvicorn.Config(with_middleware(app), log_level="error", lifespan="off"))
     threading.Timer(0.5, announce, [listener.getsockname()[1]]).start()
     server.run(sockets=[listener])
@@ -147,7 +193,11 @@ def serve_asgi(app):
 
 def main():
     name = sys.argv[1]
-    if name in ("fastapi", "starlette", "django-asgi"):
+    if name == "aiohttp":
+        serve_aiohttp()
+    elif name == "celery":
+        serve_celery()
+    elif name in ("fastapi", "starlette", "django-asgi"):
         serve_asgi({"fastapi": fastapi_app, "starlette": starlette_app, "django-asgi": lambda: django_app(True)}[name]())
     else:
         serve_wsgi({"flask": flask_app, "django": lambda: django_app(False), "wsgi": lambda: plain_app}[name]())

@@ -152,6 +152,34 @@ static void default_names_are_numbers(void **state)
     task_world_end(&world);
 }
 
+/* A task may have the memory of one before it, its coroutine and its name included. */
+static void names_that_are_read_again_tell_tasks_apart(void **state)
+{
+    struct task_world world;
+    (void)state;
+    task_world_begin(&world, 14);
+    task_world_task(&world, "Task-12", task_world_coroutine(&world, "f", 0));
+    for (unsigned checks = 0; checks < 2; checks++) {
+        world.tasks.table.checks_names = checks;
+        read_once(&world);
+        const uint64_t seen_ns = world.tasks.table.items[0].seen_ns;
+        read_once(&world);
+        assert_int_equal(world.tasks.table.items[0].seen_ns, seen_ns);
+        fake_memory_put(&world.python.memory,
+                        world.tasks.table.items[0].name_object +
+                            world.tasks.layout->unicode_ascii_bytes,
+                        checks ? "Task-34" : "Task-23", 7);
+        read_once(&world);
+        assert_int_equal(world.tasks.table.items[0].number, checks ? 34 : 12);
+        assert_true((world.tasks.table.items[0].seen_ns != seen_ns) == (checks != 0));
+        fake_memory_put(&world.python.memory,
+                        world.tasks.table.items[0].name_object +
+                            world.tasks.layout->unicode_ascii_bytes,
+                        "Task-12", 7);
+    }
+    task_world_end(&world);
+}
+
 static void awaiters_are_known_one_by_one_and_in_sets(void **state)
 {
     struct task_world world;
@@ -407,6 +435,7 @@ TEST_GROUP(cmocka_unit_test(where_a_task_waits_is_followed_to_the_end),
            cmocka_unit_test(a_task_that_runs_or_moves_has_no_frames),
            cmocka_unit_test(one_that_moves_while_it_is_read_says_so),
            cmocka_unit_test(default_names_are_numbers),
+           cmocka_unit_test(names_that_are_read_again_tell_tasks_apart),
            cmocka_unit_test(awaiters_are_known_one_by_one_and_in_sets),
            cmocka_unit_test(circles_and_lies_end),
            cmocka_unit_test(however_many_there_are_a_part_stands_for_all),

@@ -384,7 +384,84 @@ static void a_view_function_is_what_a_framework_calls(void **state)
     profile_destroy(profile);
 }
 
-TEST_GROUP(cmocka_unit_test(a_request_lasts_from_its_first_to_its_last_sample),
+static void samples_before_the_name_was_known_are_of_a_guessed_request(void **state)
+{
+    static const char *const marks[] = { "<context guessed-requests: 0123abcd-1>",
+                                         "<context guessed-requests: 0123abcd-1 slow>",
+                                         "<context guessed-requests: 0123abcd-10 quick>",
+                                         "<context guessed-requests: 0123abcd-2 quick>",
+                                         "<context guessed-requests: 0123abcd-2>",
+                                         "<context guessed-requests: ffffffff-1>" };
+    struct profile *const profile = begin_profile();
+    struct requests requests;
+    char text[256];
+    (void)state;
+    for (unsigned i = 0; i < sizeof marks / sizeof *marks; i++) {
+        snprintf(text, sizeof text, "main;%s", marks[i]);
+        const node_id node = made_node(profile, text);
+        const thread_id thread = made_thread(profile, 1, 1);
+        assert_ok(profile_add(profile, thread, STATE_ON_CPU, node, 10, NULL), NULL);
+        profile_order(profile, &(struct run){ .thread = thread,
+                                              .node = node,
+                                              .spot = PROFILE_NO_SPOT,
+                                              .count = 10,
+                                              .state = STATE_ON_CPU,
+                                              .first_ns = MS(100 + 10 * i),
+                                              .step_ns = PERIOD });
+    }
+    made_seal(profile, 1);
+    struct profile_snapshot snapshot = made_snapshot(profile);
+    assert_ok(requests_init(&requests, &snapshot, NULL), NULL);
+    assert_int_equal(requests.count, 4);
+    expect_request(&snapshot, &requests.items[0], "0123abcd-1 slow");
+    assert_int_equal(requests.items[0].duration_ns, MS(20));
+    assert_int_equal(requests.items[0].samples, 20);
+    expect_request(&snapshot, &requests.items[1], "0123abcd-2 quick");
+    assert_int_equal(requests.items[1].samples, 20);
+    expect_request(&snapshot, &requests.items[2], "0123abcd-10 quick");
+    expect_request(&snapshot, &requests.items[3], "ffffffff-1");
+    requests_deinit(&requests);
+
+    struct request_set set;
+    assert_ok(request_set_init(&set, &snapshot,
+                               &(struct request_choice){ .pattern = "0123abcd-1 slow" }, NULL),
+              NULL);
+    assert_true(set.are_guessed);
+    assert_int_equal(set.kept, 1);
+    assert_int_equal(set.kept_samples, 20);
+    snprintf(text, sizeof text, "main;%s", marks[0]);
+    assert_true(request_set_has(&set, made_node(profile, text)));
+    request_set_deinit(&set);
+    profile_snapshot_release(&snapshot);
+    profile_destroy(profile);
+}
+
+static void a_number_is_that_of_a_guessed_request(void **state)
+{
+    static const struct {
+        const char *name;
+        size_t length;
+    } rows[] = {
+        { "<context guessed-requests: 0123abcd-17 slow>", 11 },
+        { "<context guessed-requests: 0123abcd-17>", 11 },
+        { "<context guessed-requests: 0123abcd->", 0 },
+        { "<context guessed-requests: 0123abcd-17x>", 0 },
+        { "<context guessed-requests: secret>", 0 },
+        { "<context guessed-requests: 0123abcdef-1 x>", 0 },
+        { "<context request: 0123abcd-17 slow>", 0 },
+        { "<context guessed-requests unset>", 0 },
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct context_text text;
+        assert_true(context_read_name(rows[i].name, &text));
+        assert_int_equal(context_guessed_length(&text), rows[i].length);
+    }
+}
+
+TEST_GROUP(cmocka_unit_test(samples_before_the_name_was_known_are_of_a_guessed_request),
+           cmocka_unit_test(a_number_is_that_of_a_guessed_request),
+           cmocka_unit_test(a_request_lasts_from_its_first_to_its_last_sample),
            cmocka_unit_test(an_idle_worker_works_for_no_request),
            cmocka_unit_test(requests_at_the_ends_of_a_recording_are_cut),
            cmocka_unit_test(without_an_order_of_samples_a_request_is_rough),

@@ -53,13 +53,20 @@ function requestPlaceOf(line) {
       place: visibleText(baseName(line.file)) + (line.line > 0 ? ":" + line.line : "") };
 }
 
+// A request that is guessed lacks its name in samples before that was known.
+/** @param {{variable: string, value: string, guessed: boolean}} row */
+function termOf({ variable, value, guessed }) {
+  const kept = variable + ": " + (guessed ? value.split(" ", 1)[0] : value);
+  return "context:/^" + kept.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&") + (guessed ? "( |$)/" : "$/");
+}
+
 // Rows with what is shown of a request.
 /** @param {RequestsAnswer} answer */
 export function requestRows({ rows }) {
   return rows.map((row) => ({
     mark: row.mark,
     value: visibleText(row.value),
-    term: "context:/^" + (row.variable + ": " + row.value).replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&") + "$/",
+    term: termOf(row),
     view: requestPlaceOf(row.view),
     line: requestPlaceOf(row.line),
     begin: row.begin,
@@ -104,8 +111,9 @@ export function waterfallOf({ pieces }) {
 
 // Sentences that say what is missing.
 /** @param {RequestsAnswer} answer */
-export function missingText({ cut, rough, other }) {
-  return [cut > 0 ? TEXT.requests.cut(formatCount(cut)) : "", rough > 0 ? TEXT.requests.rough(formatCount(rough)) : "",
+export function missingText({ cut, rough, other, rows }) {
+  return [rows.some((row) => row.guessed) ? TEXT.requests.guessed : "",
+    cut > 0 ? TEXT.requests.cut(formatCount(cut)) : "", rough > 0 ? TEXT.requests.rough(formatCount(rough)) : "",
     other > 0 ? TEXT.requests.other(formatCount(other)) : ""].filter(Boolean).join(" ");
 }
 
