@@ -12,6 +12,7 @@ Everything started here is ended here, by its process id, also when a test fails
 """
 
 import concurrent.futures
+import contextlib
 import ctypes
 import functools
 import gzip
@@ -450,7 +451,7 @@ def file_in(name):
     """A path below the folder for files, where nothing is yet."""
     os.makedirs(FOLDER, exist_ok=True)
     path = os.path.join(FOLDER, name)
-    if os.path.exists(path):
+    with contextlib.suppress(FileNotFoundError):
         os.unlink(path)
     return path
 

@@ -218,9 +218,12 @@ class PageFaults(EachTest):
 
 
 class Returned(EachTest):
+    def setUp(self):
+        self.returns = script("returns", RETURNS)
+
     def check(self, python):
         capture = file_in("returned.%s.pyro" % python.version)
-        with victim(script("returns", RETURNS), python=python.path) as target:
+        with victim(self.returns, python=python.path) as target:
             grown = Grown(target, "-e", "returned", "--binary=" + capture)
         self.assertLess(grown.bytes_of("unmaps_what_was_never_there"), MIB)
         grown.check(self)
@@ -281,7 +284,7 @@ class Reports(Test):
 
     def test_what_was_only_borrowed_is_grown_and_returned(self):
         capture = file_in("borrowed.pyro")
-        with victim(script("returns", RETURNS)) as target:
+        with victim(self.returns) as target:
             grown = Grown(target, "-e", "page-faults,returned", "--binary=" + capture)
         sums = []
         for measure in "page-faults", "returned":

@@ -194,15 +194,20 @@ def functions_of(report):
     return names
 
 
+INSTALLING = threading.Lock()
+
+
 def installed():
     """A folder with the package and, beside it, the program, as an installed wheel has them."""
     folder = os.path.join(FOLDER, "middleware")
     for name in ("bin", "tmp"):
         os.makedirs(os.path.join(folder, name), exist_ok=True)
-    for target, name in ((os.path.join(ROOT, "scripts", "packaging", "wheel", "pyrometer"), "pyrometer"), (PROGRAM, "bin/pyrometer")):
-        if os.path.islink(os.path.join(folder, name)):
-            os.unlink(os.path.join(folder, name))
-        os.symlink(target, os.path.join(folder, name))
+    # Several servers begin at the same time.
+    with INSTALLING:
+        for target, name in ((os.path.join(ROOT, "scripts", "packaging", "wheel", "pyrometer"), "pyrometer"), (PROGRAM, "bin/pyrometer")):
+            if os.path.islink(os.path.join(folder, name)):
+                os.unlink(os.path.join(folder, name))
+            os.symlink(target, os.path.join(folder, name))
     return dict(os.environ, PYTHONPATH=folder, PYTHONDONTWRITEBYTECODE="1", TMPDIR=os.path.join(folder, "tmp"))
 
 
