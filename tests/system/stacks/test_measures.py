@@ -284,7 +284,7 @@ class Reports(Test):
 
     def test_what_was_only_borrowed_is_grown_and_returned(self):
         capture = file_in("borrowed.pyro")
-        with victim(self.returns) as target:
+        with victim(script("returns", RETURNS)) as target:
             grown = Grown(target, "-e", "page-faults,returned", "--binary=" + capture)
         sums = []
         for measure in "page-faults", "returned":
