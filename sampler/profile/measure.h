@@ -43,7 +43,7 @@ enum measure {
 typedef uint32_t measure_set;
 
 #define MEASURE_SET(measure) ((measure_set)1 << (measure))
-/* Those that a session can count. */
+/* The measures that a session can count. */
 #define MEASURE_SET_ALL (MEASURE_SET(MEASURE_KNOWN) - 1)
 
 /* The names of those below MEASURE_KNOWN, by value (base/enum_text.h). */

@@ -1,7 +1,7 @@
 /*
  * frameworks - the functions of web frameworks and task queues that serve requests, by the names of files and functions.
  *
- * What they say is a guess: a program may call its own functions and files the same.
+ * An answer is a guess: a program may call its own functions and files the same.
  *
  * Threads: any.
  */

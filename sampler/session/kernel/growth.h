@@ -7,8 +7,8 @@
  * that says nothing of what became resident before, and is forgotten.  Where it is known what was returned, the caller adds that to
  * what is resident, and nothing hides growth.
  *
- * Of memory that was returned, `resident` is all that was, which the engine counts exactly; a sample comes once as much
- * was returned as its thread needs for one.
+ * Memory that was returned is counted exactly by the engine, and `resident` is all of it; a sample comes once as much was
+ * returned as its thread needs for one.
  *
  * The kernel counts the pages of a process by processor, and adds up only now and then, so a small difference says
  * nothing either.  Samples come later than memory grows, so what is missing counts once it was missing at the call before, too.
