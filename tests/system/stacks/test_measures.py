@@ -22,15 +22,19 @@ MIB = 1 << 20
 POINTS = 3
 UNKNOWN = ("<not attributed>", "<truncated>")
 
-# At a signal, one function keeps memory, one writes it again, and one makes many small objects. Each says what it grew by.
-GROWS = """
-import json, os, signal, sys
+# A victim that begins with this does its work at a signal, and knows how much of it is resident.
+RESIDENT = """
+import json, mmap, os, signal, sys
 PAGE = os.sysconf("SC_PAGE_SIZE")
 signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
-kept = []
 def resident():
     with open("/proc/self/smaps_rollup") as file:
         return next(int(line.split()[1]) << 10 for line in file if line.startswith("Rss:"))
+"""
+
+# One function keeps memory, one writes it again, and one makes many small objects. Each says what it grew by.
+GROWS = RESIDENT + """
+kept = []
 def keeps():
     kept.append(bytearray(48 << 20))
 def writes_again():
@@ -54,13 +58,7 @@ signal.pause()
 """
 
 # Each function gives memory back in a way of its own, and says how much.
-RETURNS = """
-import json, mmap, os, signal
-PAGE = os.sysconf("SC_PAGE_SIZE")
-signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
-def resident():
-    with open("/proc/self/smaps_rollup") as file:
-        return next(int(line.split()[1]) << 10 for line in file if line.startswith("Rss:"))
+RETURNS = RESIDENT + """
 def mapped(size):
     memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     for at in range(0, size, PAGE):
