@@ -133,6 +133,7 @@ struct session_options {
     enum session_mode mode;
     measure_set measures; /* what is counted; other measures than time need the kernel engine */
     enum session_native native;
+    bool kernel_frames;   /* what threads do in the kernel; the kernel engine alone shows it */
     bool no_gc;           /* leave out the mark of the garbage collector */
     bool hides_arguments; /* keep only the first word of each command line */
     bool opcodes;         /* record the instruction beside the line */
@@ -182,6 +183,8 @@ struct session_status {
     char reason[256]; /* a sentence once ended or failed, else "" */
     /* Why AUTO took the remote engine, else "". */
     char engine_reason[SESSION_MAX_ENGINE_REASON + 1];
+    /* Why there are no kernel frames though they were wanted, else "". */
+    char kernel_reason[SESSION_MAX_ENGINE_REASON + 1];
     uint64_t started_at_ns; /* since 1970 */
     uint64_t ended_at_ns;   /* since 1970, 0: not yet */
     uint64_t elapsed_ns;

@@ -36,6 +36,7 @@ struct capture_texts {
     X(max_cpu_ppm) /* millionths of a core; 0: no budget */                           \
     X(all_threads)                                                                    \
     X(native) /* 0: off, 1: leaf, 2: full */                                          \
+    X(kernel_frames)                                                                  \
     X(no_gc)                                                                          \
     X(opcodes)                                                                        \
     X(blocking) /* of captures without `stop`: always */                              \
@@ -57,6 +58,7 @@ struct capture_texts {
     X(async)                                                                                  \
     X(engine)                                                                                 \
     X(engine_reason) /* why not the other one */                                              \
+    X(kernel_reason) /* why there are no kernel frames */                                     \
     X(stop)                                                                                   \
     X(pyrometer) /* the version that recorded it */                                           \
     X(foreign)   /* the format and tool of the profile it was made of, and what that lacks */ \

@@ -388,6 +388,7 @@ enum err_code gather_write(struct gather *gather, struct scratch *out, struct er
         .async = "",
         .engine = "",
         .engine_reason = "",
+        .kernel_reason = "",
         .stop = "",
         .pyrometer = "",
         .foreign = foreign,

@@ -78,7 +78,8 @@ struct area {
     __u64 generation; /* of code objects: what was read in the same one is still right */
     __u64 innermost;  /* frames whose code is checked again soon, whatever the generation is */
     __u64 fingerprint[FINGERPRINT_WORDS + NAME_WORDS];
-    struct kernel_record code; /* a description, while it is made */
+    __u64 calls_in_kernel[KERNEL_MAX_CALLS]; /* the kernel part; record.kernel_bytes of them */
+    struct kernel_record code;               /* a description, while it is made */
     unsigned char code_bytes[KERNEL_CODE_BYTES + SPAN_ROOM];
     /* Code objects met on this processor of late, by address: like `codes`, but quicker. */
     struct recent_code {

@@ -29,12 +29,15 @@ bool kernel_decode(const void *data, size_t bytes, struct kernel_record *record,
     memcpy(&head, data, sizeof head);
     const size_t rest = bytes - sizeof head;
     if (!is_number(head.pid) || !is_number(head.tid) || head.bytes > KERNEL_AREA_BYTES ||
-        head.native_bytes > KERNEL_NATIVE_BYTES || head.bytes + head.native_bytes != rest)
+        head.native_bytes > KERNEL_NATIVE_BYTES ||
+        head.kernel_bytes > KERNEL_MAX_CALLS * sizeof(uint64_t) ||
+        head.kernel_bytes % sizeof(uint64_t) ||
+        head.bytes + head.native_bytes + head.kernel_bytes != rest)
         return false;
     const bool has_stack = head.kind == KERNEL_TICK || head.kind == KERNEL_LEFT ||
                            head.kind == KERNEL_FAULT || head.kind == KERNEL_COPY ||
                            head.kind == KERNEL_FREE;
-    if (head.native_bytes && !has_stack)
+    if ((head.native_bytes || head.kernel_bytes) && !has_stack)
         return false;
     if (head.kind != KERNEL_RETURNED && head.same_ns &&
         (!has_stack || head.native_bytes || head.same_ns > head.time_ns))

@@ -10,11 +10,13 @@
 
 #include "sampler/base/open_files.h"
 #include "sampler/kernel/engine.h"
+#include "sampler/kernel/kallsyms.h"
 
 /* The files that a session with few processes needs besides its engine. */
 enum { LEAVE_FILES = 24 };
 
 struct engines {
+    struct kallsyms *kallsyms;
     struct kernel *items[ENGINES_MAX];
     size_t count;
     pthread_mutex_t lock;
@@ -62,8 +64,13 @@ enum err_code engines_open(size_t wanted, struct engines **out, struct err *err)
         kernel_close(engines->items[0]);
         break;
     }
-    *out = engines;
-    return ERR_OK;
+    const enum err_code rc =
+        engines->count ? kallsyms_create("/proc/kallsyms", &engines->kallsyms, err) : ERR_OK;
+    if (rc)
+        engines_close(engines);
+    else
+        *out = engines;
+    return rc;
 }
 
 void engines_close(struct engines *engines)
@@ -72,6 +79,7 @@ void engines_close(struct engines *engines)
         return;
     for (size_t i = engines->count; i-- > 0;)
         kernel_close(engines->items[i]);
+    kallsyms_destroy(engines->kallsyms);
     pthread_mutex_destroy(&engines->lock);
     free(engines);
 }
@@ -101,6 +109,11 @@ enum err_code engines_check(struct engines *engines, struct err *err)
     const enum err_code rc = find_idle(engines, &index, err);
     pthread_mutex_unlock(&engines->lock);
     return rc;
+}
+
+struct kallsyms *engines_kallsyms(const struct engines *engines)
+{
+    return engines->kallsyms;
 }
 
 static void set_idle(struct engines *engines, size_t index)

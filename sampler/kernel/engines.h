@@ -18,6 +18,7 @@
 
 enum { ENGINES_MAX = 8 };
 
+struct kallsyms;
 struct kernel;
 struct engines;
 
@@ -29,6 +30,8 @@ void engines_close(struct engines *engines);
 /* Checks that engines_take would find an engine. ERR_LIMIT: all are in use; ERR_PERM,
  * ERR_UNSUPPORTED: there is none. The message says why. */
 MUST_CHECK enum err_code engines_check(struct engines *engines, struct err *err);
+/* The names of the kernel's functions, which sessions read when they want them; NULL: there is no engine. */
+struct kallsyms *engines_kallsyms(const struct engines *engines);
 /* Takes an idle engine and starts it with these KERNEL_EVENT_ bits.  Errors as those of engines_check. */
 MUST_CHECK enum err_code engines_take(struct engines *engines, double rate_hz, unsigned events,
                                       struct kernel **out, struct err *err);

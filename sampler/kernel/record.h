@@ -34,6 +34,9 @@
  * outer_ns, which is the last one of the thread that had it whole.  Its checksum was made of all its bytes.
  * Only x86-64 and aarch64 have this part.
  *
+ * Of a process whose kernel stacks are wanted, the records of a stack end with a kernel part: the return addresses of the
+ * thread's kernel stack, innermost first, with or without a stack of its own.  A thread that runs code of its own has none.
+ *
  * Python frees code objects and uses their addresses again, so a code object is described when it is first
  * met in a stack, and again when its fingerprint has changed: the description is a record of its own, before
  * that of the stack.  From 3.14 on a fingerprint is read again when the interpreter has freed code objects.
@@ -86,6 +89,7 @@ enum {
     KERNEL_MAX_PUBLISHED = 4,    /* thread-local variables that publish spans */
     KERNEL_MAX_CODES = 1 << 14,  /* whose fingerprints are kept; of all processes */
     KERNEL_CODE_BYTES = 1 << 13, /* spans of a description; longer parts are left out */
+    KERNEL_MAX_CALLS = 127,      /* in the kernel: what perf_event_max_stack is by default */
 };
 
 /* Events that a session has the program count; bits. */
@@ -147,7 +151,9 @@ struct kernel_record {
     /* The descriptor of a call that polls one, and what it is polled for. */
     int has_polled, polled;
     unsigned int events;
-    unsigned int tail_at;       /* in the spans, where the tail begins; 0: there is none */
+    unsigned int kernel_bytes; /* of the kernel part, which comes last; 0: none */
+    unsigned int tail_at;      /* in the spans, where the tail begins; 0: there is none */
+    unsigned int padding;
     unsigned long long tail_ns; /* 0: the record has the tail that it names */
 };
 
@@ -243,7 +249,7 @@ struct kernel_process {
     unsigned int frame_instr;    /* 0: frames have no tail */
     unsigned int frame_is_entry; /* of frames in a chunk that C code has called; 0: unknown */
     unsigned int only_tid;       /* the only thread to sample; 0: all */
-    unsigned int wants_native;
+    unsigned int wants_native, wants_kernel;
     struct kernel_code_layout code;
     struct kernel_context context;
     /* Fields of a thread state: the native thread id, what pthread_self returns, the next state of the interpreter, and its frame

@@ -34,11 +34,28 @@ static __u64 wakeup(__u64 bytes)
                                                               : wake_for(KERNEL_WOKEN_BY_MANY);
 }
 
+/* Appends the kernel part. */
+__noinline int put_kernel_part(struct area *a)
+{
+    enum { BELOW = 1024 };
+    _Static_assert(sizeof a->calls_in_kernel < BELOW, "");
+    if (!a)
+        return 0;
+    const __u64 at = (__u64)a->record.bytes + a->record.native_bytes;
+    if (at > KERNEL_AREA_BYTES + KERNEL_NATIVE_BYTES)
+        return 0;
+    return !bpf_probe_read_kernel(a->bytes + at, a->record.kernel_bytes & (BELOW - 1),
+                                  a->calls_in_kernel);
+}
+
 /* `instants`: those that the record stands for.  false: they are lost. */
 static int emit(struct area *a, struct kernel_thread *thread, __u64 instants)
 {
-    __u64 bytes = sizeof a->record + a->record.bytes + a->record.native_bytes;
-    if (bytes > sizeof a->record + KERNEL_AREA_BYTES + KERNEL_NATIVE_BYTES)
+    const __u64 bytes =
+        sizeof a->record + a->record.bytes + a->record.native_bytes + a->record.kernel_bytes;
+    if (bytes > sizeof a->record + KERNEL_AREA_BYTES + KERNEL_NATIVE_BYTES + SPAN_ROOM)
+        return 0;
+    if (a->record.kernel_bytes && !put_kernel_part(a))
         return 0;
     /* Frames that are not in it are read from the process, soon, before they change. */
     const int is_cut = (a->record.flags & KERNEL_NO_ROOM) && !a->record.tail_ns;

@@ -133,7 +133,7 @@ static void begin(struct area *a, __u32 kind, __u32 pid, __u32 tid)
     a->record.left_ns = 0;
     a->record.system_call = -1;
     a->record.bytes = 0;
-    a->record.native_bytes = 0;
+    a->record.native_bytes = a->record.kernel_bytes = 0;
     a->record.instants = 0;
     a->record.same_ns = 0;
     a->record.tstate = a->record.interpreter = 0;
@@ -142,6 +142,15 @@ static void begin(struct area *a, __u32 kind, __u32 pid, __u32 tid)
     a->record.tail_at = 0;
     a->record.tail_ns = 0;
     a->has_new_tail = 0;
+}
+
+/* Takes what the thread does in the kernel, if that is wanted: `context` is that of the program. */
+static __always_inline void take_kernel(struct area *a, void *context)
+{
+    if (!a->process.wants_kernel)
+        return;
+    const long bytes = bpf_get_stack(context, a->calls_in_kernel, sizeof a->calls_in_kernel, 0);
+    a->record.kernel_bytes = bytes > 0 ? bytes : 0;
 }
 
 SEC("perf_event")
@@ -169,6 +178,7 @@ int on_tick(void *context)
     a->record.instants = instants_until(a->record.time_ns, thread);
     if (!a->record.instants)
         return 0;
+    take_kernel(a, context);
     if (take(a, thread))
         send_stack(a, thread, process, a->record.instants);
     else
@@ -177,8 +187,9 @@ int on_tick(void *context)
     return 0;
 }
 
-/* Sends the stack of a thread for so many pages; false: it is lost. */
-static __always_inline int send_pages(struct area *a, struct kernel_thread *thread,
+/* Sends the stack of a thread for so many pages; false: it is lost.  `context` is that of the program. */
+static __always_inline int send_pages(void *context, struct area *a,
+                                      struct kernel_thread *thread,
                                       const struct kernel_process *process, __u64 pages)
 {
     if (!a || !thread || !process)
@@ -186,6 +197,7 @@ static __always_inline int send_pages(struct area *a, struct kernel_thread *thre
     a->process = *process;
     a->record.instants = pages > KERNEL_MAX_PAGES ? KERNEL_MAX_PAGES : pages;
     int is_sent = 0;
+    take_kernel(a, context);
     if (take(a, thread))
         is_sent = send_stack(a, thread, process, 0);
     else
@@ -225,7 +237,7 @@ int on_fault(void *context)
     if (!pages || !a || (!is_copy && !(switches.events & KERNEL_EVENT_FAULTS)))
         return 0;
     begin(a, is_copy ? KERNEL_COPY : KERNEL_FAULT, pid, tid);
-    if (send_pages(a, thread, process, pages))
+    if (send_pages(context, a, thread, process, pages))
         return 0;
     if (is_copy)
         thread->lost.copied += pages;
@@ -267,7 +279,7 @@ int BPF_PROG(on_resident, struct mm_struct *mm, int kind)
     thread->returned = 0;
     a->is_held = 1;
     begin(a, KERNEL_FREE, pid, tid);
-    if (!send_pages(a, thread, process, due))
+    if (!send_pages(ctx, a, thread, process, due))
         thread->lost.returned += due;
     a->is_held = 0;
     return 0;
@@ -320,7 +332,7 @@ static void set_call(struct area *a)
     a->record.events = (__u16)polled.events;
 }
 
-static void leave(struct task_struct *task, int is_preempted)
+static void leave(void *context, struct task_struct *task, int is_preempted)
 {
     __u32 tid;
     struct kernel_thread *const thread = known_thread(task, &tid);
@@ -345,6 +357,7 @@ static void leave(struct task_struct *task, int is_preempted)
     if (is_preempted || state == 0)
         a->record.flags |= KERNEL_RUNNABLE;
     set_call(a);
+    take_kernel(a, context);
     /* Without a stack too: the record of its return stands for the instants between, and they fail. */
     take(a, thread);
     send_stack(a, thread, process, 0);
@@ -397,7 +410,7 @@ int BPF_PROG(on_switch, bool is_preempted, struct task_struct *before,
 {
     if (!switches.is_on)
         return 0;
-    leave(before, is_preempted);
+    leave(ctx, before, is_preempted);
     come_back(after);
     return 0;
 }

@@ -69,10 +69,11 @@ static bool is_bool(const bool *value)
 static bool check_options(struct session_options *options)
 {
     const bool *const flags[] = {
-        &options->all,         &options->waits,           &options->subprocesses,
-        &options->all_threads, &options->no_gc,           &options->hides_arguments,
-        &options->opcodes,     &options->tasks_each,      &options->drops_samples,
-        &options->locks,       &options->threads_in_turn, &options->tasks_beside
+        &options->all,          &options->waits,           &options->subprocesses,
+        &options->all_threads,  &options->no_gc,           &options->hides_arguments,
+        &options->opcodes,      &options->tasks_each,      &options->drops_samples,
+        &options->locks,        &options->threads_in_turn, &options->tasks_beside,
+        &options->kernel_frames
     };
     bool is_valid =
         options->pid_count <= SESSION_MAX_PROCESSES &&

@@ -511,7 +511,8 @@ enum err_code state_decode(struct byte_reader *in, const struct profile_sizes *r
     in->is_bad |= !link_take_struct(in, status, sizeof *status) ||
                   status->state > SESSION_FAILED ||
                   !memchr(status->reason, '\0', sizeof status->reason) ||
-                  !memchr(status->engine_reason, '\0', sizeof status->engine_reason);
+                  !memchr(status->engine_reason, '\0', sizeof status->engine_reason) ||
+                  !memchr(status->kernel_reason, '\0', sizeof status->kernel_reason);
     status->records_native = false; /* this process knows it */
     status->rate_hz = link_finite(status->rate_hz);
     status->requested_hz = link_finite(status->requested_hz);

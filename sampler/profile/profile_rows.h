@@ -45,8 +45,12 @@ typedef uint64_t profile_origin;
 
 enum {
     PROFILE_LIBRARY_INTERPRETER = 1 << 0, /* it holds the interpreter itself */
-    PROFILE_LIBRARY_FLAGS = PROFILE_LIBRARY_INTERPRETER,
+    PROFILE_LIBRARY_KERNEL = 1 << 1,      /* it is the kernel of the host */
+    PROFILE_LIBRARY_FLAGS = PROFILE_LIBRARY_INTERPRETER | PROFILE_LIBRARY_KERNEL,
 };
+
+/* The path of the kernel, whose functions have no file.  A file may be called so too: the flag decides. */
+#define PROFILE_KERNEL_PATH "[kernel]"
 
 /* A file of native code: a shared library, or the executable. */
 struct profile_library {

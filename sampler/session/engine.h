@@ -21,11 +21,11 @@
 #include "sampler/cpython/threads/thread_state.h"
 #include "sampler/process/system_call.h"
 #include "sampler/profile/measure.h"
+#include "sampler/profile/profile.h"
 
 struct ending;
 struct engine;
 struct native_copy;
-struct profile;
 struct session_options;
 struct target;
 struct thread;
@@ -36,6 +36,12 @@ enum thread_motion {
     THREAD_STILL, /* its stack was that of the reading before, or it could not run */
     THREAD_MOVING,
     THREAD_STOPPED, /* by us */
+};
+
+/* Frames of the profile, outermost first: what a thread does in the kernel. */
+struct kernel_path {
+    const frame_id *frames;
+    size_t count;
 };
 
 /* The report of an engine on one thread at one instant, or at several at which it stood at one
@@ -55,6 +61,7 @@ struct thread_reading {
     enum three_valued runnable;       /* if so, was it without a processor? */
     struct system_call call;          /* if not, where it waited */
     const struct native_copy *native; /* its native stack; NULL: none */
+    struct kernel_path in_kernel;     /* below that; empty: it is not there, or was not asked */
     bool keeps_native;                /* its native stack is that of its last sample */
     uint32_t context;                 /* what it works for (context_marks.h); 0: unknown */
     bool is_in_new_context;           /* that is not what it worked for at its last sample */

@@ -14,6 +14,7 @@
 #include "sampler/discovery/turns.h"
 #include "sampler/kernel/engine.h"
 #include "sampler/kernel/engines.h"
+#include "sampler/kernel/kallsyms.h"
 #include "sampler/native/machine/machine.h"
 #include "sampler/permission.h"
 #include "sampler/process/process_scan.h"
@@ -77,6 +78,18 @@ static bool is_cancelled(const struct local_session *local)
     return local->base.options.is_cancelled && atomic_load(local->base.options.is_cancelled);
 }
 
+static const char NO_KERNEL_FRAMES[] = "the remote engine does not see the kernel's stacks";
+
+/* There are no kernel frames, though they were wanted. */
+static void leave_kernel_out(struct local_session *local, const char *why)
+{
+    if (!local->base.options.kernel_frames)
+        return;
+    local->base.options.kernel_frames = false;
+    snprintf(local->status.kernel_reason, sizeof local->status.kernel_reason, "%.*s",
+             SESSION_MAX_ENGINE_REASON, why);
+}
+
 /* The remote engine samples instead of the kernel engine.  *before_out: as targets_use_engine.  ERR_UNSUPPORTED: it does
  * not count what is wanted. */
 static enum err_code use_remote(struct local_session *local, const char *why,
@@ -90,6 +103,7 @@ static enum err_code use_remote(struct local_session *local, const char *why,
     if (rc)
         return rc;
     local->base.options.engine = SESSION_ENGINE_REMOTE;
+    leave_kernel_out(local, NO_KERNEL_FRAMES);
     snprintf(local->status.engine_reason, sizeof local->status.engine_reason, "%.*s",
              SESSION_MAX_ENGINE_REASON, why);
     return ERR_OK;
@@ -231,11 +245,17 @@ static enum err_code choose_engine(struct local_session *local, struct err *err)
     struct err why = { 0 };
     if (options->pid_count && stored_process_find(options->pids[0])) {
         local->base.options.engine = SESSION_ENGINE_REMOTE;
+        leave_kernel_out(local, "a core file has no stacks of the kernel");
         return targets_use_engine(&local->targets, &stored_engine_ops, NULL, err);
     }
-    if (options->engine == SESSION_ENGINE_REMOTE)
+    if (options->engine == SESSION_ENGINE_REMOTE) {
+        leave_kernel_out(local, NO_KERNEL_FRAMES);
         return targets_use_engine(&local->targets, &remote_engine_ops, NULL, err);
+    }
     enum err_code rc = local_session_check_engine(options, &why);
+    if (!rc && options->kernel_frames &&
+        kallsyms_read(engines_kallsyms(options->engines), &why))
+        leave_kernel_out(local, why.message);
     if (!rc)
         rc = targets_use_engine(&local->targets, &kernel_engine_ops, NULL, &why);
     if (rc == ERR_NOMEM || (rc && options->engine == SESSION_ENGINE_KERNEL)) {

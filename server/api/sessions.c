@@ -119,6 +119,7 @@ static const struct setting post_members[] = {
     MEMBER("threads", threads, SETTING_CHOICE, TEXTS(threads_texts)),
     MEMBER("mode", options.mode, SETTING_CHOICE, TEXTS(session_mode_texts)),
     MEMBER("native", options.native, SETTING_CHOICE, TEXTS(session_native_texts)),
+    MEMBER("kernel", options.kernel_frames, SETTING_FLAG),
     MEMBER("events", options.measures, SETTING_OTHER, .read = setting_read_events,
            .is_repeatable = true),
     MEMBER("gc", marks_gc, SETTING_FLAG),

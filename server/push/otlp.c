@@ -288,6 +288,7 @@ static void put_locations(struct otlp *otlp, struct buffer *out)
     const struct numbering *const frames = &otlp->numbered.frames;
     const uint32_t python = word_attribute(otlp, "profile.frame.type", "cpython");
     const uint32_t native = word_attribute(otlp, "profile.frame.type", "native");
+    const uint32_t kernel = word_attribute(otlp, "profile.frame.type", "kernel");
     protobuf_bytes(out, DICTIONARY_LOCATION, "", 0);
     for (uint32_t i = 1; i <= frames->count; i++) {
         const struct profile_frame frame =
@@ -300,7 +301,9 @@ static void put_locations(struct otlp *otlp, struct buffer *out)
                       numbered_function(&otlp->numbered, frame.function));
         protobuf_uint(&otlp->inner, LINE_LINE, frame.line > 0 ? (uint64_t)frame.line : 0);
         put_message(&otlp->part, LOCATION_LINES, &otlp->inner);
-        protobuf_varint(&otlp->packed, library > 0 ? native : python);
+        const bool is_kernel =
+            profile_library_at(otlp->batch->snapshot, library).flags & PROFILE_LIBRARY_KERNEL;
+        protobuf_varint(&otlp->packed, is_kernel ? kernel : library > 0 ? native : python);
         put_message(&otlp->part, LOCATION_ATTRIBUTES, &otlp->packed);
         put_message(out, DICTIONARY_LOCATION, &otlp->part);
     }

@@ -19,6 +19,7 @@ struct named_frame names_function(const struct profile_snapshot *snapshot, funct
         .library = profile_string(snapshot, library.path),
         .is_synthetic = is_synthetic,
         .is_native = function.library != 0,
+        .is_kernel = library.flags & PROFILE_LIBRARY_KERNEL,
         .has_source = !is_synthetic && (!function.library || function.file != library.path),
     };
 }

@@ -19,6 +19,7 @@ struct named_frame {
     int32_t first_line, line;     /* 0: unknown */
     bool is_synthetic;            /* not Python code but a mark: <native>, <GC>, ... */
     bool is_native;               /* native code of a library */
+    bool is_kernel;               /* of the kernel, which counts as a library */
     bool has_source;              /* the file is one of source text */
 };
 

@@ -71,6 +71,7 @@ static enum err_code describe_end(struct open_capture *opened, struct err *err)
     opened->lost = info->lost;
     snprintf(status->reason, sizeof status->reason, "%s", missing ? missing : info->reason);
     snprintf(status->engine_reason, sizeof status->engine_reason, "%s", info->engine_reason);
+    snprintf(status->kernel_reason, sizeof status->kernel_reason, "%s", info->kernel_reason);
     const enum err_code targets = target_list_is_known(info)
                                       ? target_list_read(info, &opened->targets, err)
                                       : target_list_read_rows(&snapshot, &opened->targets, err);
@@ -116,6 +117,7 @@ enum err_code open_capture_open(const char *name, int fd, const struct reader_pa
             .mode = value_of(session_mode_texts, info->mode),
             .native = info->native <= SESSION_NATIVE_FULL ? (enum session_native)info->native
                                                           : SESSION_NATIVE_OFF,
+            .kernel_frames = info->kernel_frames != 0,
             .no_gc = info->no_gc != 0,
             .opcodes = info->opcodes != 0,
             .async = value_of(session_async_texts, info->async),
@@ -191,11 +193,13 @@ void open_capture_tell_start(const struct session_target *target,
         .max_cpu_ppm = (uint64_t)(options->max_cpu_percent * 1e4),
         .all_threads = options->all_threads,
         .native = options->native,
+        .kernel_frames = options->kernel_frames,
         .no_gc = options->no_gc,
         .opcodes = options->opcodes,
         .async = options->async ? session_async_texts[options->async] : "",
         .engine = options->engine ? session_engine_texts[options->engine] : "",
         .engine_reason = status->engine_reason,
+        .kernel_reason = status->kernel_reason,
         .stop = session_stop_texts[options->stop],
         .max_stop_ppm = (uint64_t)(options->max_stop_percent * 1e4),
         .hides_arguments = options->hides_arguments,

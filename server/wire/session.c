@@ -135,6 +135,9 @@ static void write_settings(struct json *json, const struct session_info *info)
     json_member_text(json, "native",
                      session_native_texts[info->status.records_native ? SESSION_NATIVE_FULL
                                                                       : options->native]);
+    json_member_bool(json, "kernel", options->kernel_frames);
+    json_member_text(json, "kernel_reason",
+                     *info->status.kernel_reason ? info->status.kernel_reason : NULL);
     json_member_bool(json, "gc", !options->no_gc);
     json_member_bool(json, "opcodes", options->opcodes);
     session_info_write_engine(json, info);

@@ -51,6 +51,11 @@ static int64_t library_is_interpreter(snapshot_ref snapshot, uint32_t id)
     return (profile_library_at(snapshot, id).flags & PROFILE_LIBRARY_INTERPRETER) != 0;
 }
 
+static int64_t library_is_kernel(snapshot_ref snapshot, uint32_t id)
+{
+    return (profile_library_at(snapshot, id).flags & PROFILE_LIBRARY_KERNEL) != 0;
+}
+
 static int64_t node_parent(snapshot_ref snapshot, uint32_t id)
 {
     return profile_node_at(snapshot, id).parent;
@@ -100,6 +105,7 @@ static int64_t process_name(snapshot_ref snapshot, uint32_t id)
 static const struct column library_columns[] = { { "path", library_path },
                                                  { "build_id", library_build_id },
                                                  { "interpreter", library_is_interpreter },
+                                                 { "kernel", library_is_kernel },
                                                  { NULL, NULL } };
 static const struct column function_columns[] = { { "name", function_name },
                                                   { "file", function_file },

@@ -43,7 +43,9 @@ library_id made_library(struct profile *profile, const char *path)
     const struct profile_library row = {
         .path = made_string(profile, path),
         .build_id = made_string(profile, is_interpreter ? "00ff" : "a1b2c3"),
-        .flags = is_interpreter ? PROFILE_LIBRARY_INTERPRETER : 0,
+        .flags = is_interpreter                           ? PROFILE_LIBRARY_INTERPRETER
+                 : strcmp(path, PROFILE_KERNEL_PATH) == 0 ? PROFILE_LIBRARY_KERNEL
+                                                          : 0,
     };
     library_id id = 0;
     struct err err = { 0 };

@@ -18,7 +18,7 @@ str_id made_string(struct profile *profile, const char *text);
 /* A file's name is interned before the function's, so that ids are the same with every compiler. */
 function_id made_function(struct profile *profile, const char *name, const char *file,
                           int32_t first_line);
-/* path: "libz.so" or "/lib/libz.so"; "/usr/bin/python3" is that of the interpreter. */
+/* path: "libz.so" or "/lib/libz.so"; "/usr/bin/python3" is that of the interpreter, "[kernel]" the kernel. */
 library_id made_library(struct profile *profile, const char *path);
 /* file: NULL for the library itself */
 function_id made_native_function(struct profile *profile, const char *name, const char *library,

@@ -12,7 +12,8 @@ import check  # noqa: E402  the grammar of the victims' answers
 
 
 class Stack:
-    """A line of folded stacks. Frames are (file, function, line); synthetic ones have only a name."""
+    """A line of folded stacks. Frames are (file, function, line); synthetic ones have only a name, and so have
+    functions of the kernel."""
 
     LINE = re.compile(r"tid:(\d+)(?: [^;]*?)?((?:;[^;]+)*) (\d+)$")
     FRAME = re.compile(r"([^:]*):(.*):(-?\d+)$", re.DOTALL)
@@ -22,11 +23,13 @@ class Stack:
         if not match:
             raise ValueError("not a folded stack: %r" % text[:200])
         self.tid, self.count = int(match.group(1)), int(match.group(3))
-        self.frames, self.marks = [], []
+        self.frames, self.marks, self.kernel = [], [], []
         for label in match.group(2).split(";")[1:]:
             frame = self.FRAME.match(label)
             if frame:
                 self.frames.append((frame.group(1), frame.group(2), int(frame.group(3))))
+            elif label.endswith("_[k]"):
+                self.kernel.append(label[:-len("_[k]")])
             elif re.match(r"<.+>", label):
                 self.marks.append(label)
             else:

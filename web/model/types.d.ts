@@ -66,6 +66,7 @@ interface Library {
   path: string;
   buildId: string;
   interpreter: boolean;
+  kernel: boolean;
 }
 
 // A level of your code: what is yours (sampler/profile/views/own_code.h).
@@ -132,6 +133,7 @@ interface Label {
   hue: string;
   wait: Wait | null;
   library: string;
+  badge: string;
   hasSource: boolean;
 }
 

@@ -284,6 +284,7 @@ export const HOST_TEXT = {
       subprocesses: ["Include child processes", "those running now and those started later"],
       gc: ["Garbage collection", "show it as <GC> frames"],
       opcodes: ["Bytecode", "record the instruction of each frame"],
+      kernel: ["Kernel frames", "what threads do in the kernel, below native code; needs the kernel engine"],
       growth: ["Memory growth",
         "also count bytes that become resident, are returned, or unshared after a fork; needs the kernel engine"],
     },

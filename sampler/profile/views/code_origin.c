@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sampler/profile/packages.h"
+#include "sampler/profile/profile_rows.h"
 
 static size_t starts_with(const char *text, const char *with)
 {
@@ -64,6 +65,8 @@ static bool is_standard_library(const char *file)
 
 static bool is_in_system(const char *library)
 {
+    if (strcmp(library, PROFILE_KERNEL_PATH) == 0)
+        return true;
     library += starts_with(library, "/usr/local/") ? strlen("/usr/local")
                : starts_with(library, "/usr/")     ? strlen("/usr")
                                                    : 0;

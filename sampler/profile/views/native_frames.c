@@ -37,6 +37,8 @@ enum frame_kind frame_kind_of(const struct profile_snapshot *snapshot, function_
     const struct profile_library library = profile_library_at(snapshot, row.library);
     if (library.flags & PROFILE_LIBRARY_INTERPRETER)
         return FRAME_INTERPRETER;
+    if (library.flags & PROFILE_LIBRARY_KERNEL)
+        return FRAME_KERNEL;
 
     /* native_names puts brackets around what is no symbol; names of Rust go on behind theirs. */
     const char *const end = strchr(name, '>');
@@ -52,6 +54,10 @@ unsigned native_frames_step(enum native_frames setting, unsigned parent, enum fr
     bool here = true, below = true;
     if (kind == FRAME_PYTHON || kind == FRAME_MARK || frame_kind_is_note(kind))
         return NATIVE_KEPT_HERE | NATIVE_KEPT_BELOW;
+    const bool is_first = !(parent & NATIVE_IN_KERNEL);
+    if (kind == FRAME_KERNEL && setting != NATIVE_FRAMES_HIDDEN)
+        return (parent & NATIVE_BARE) | NATIVE_IN_KERNEL |
+               (is_first || setting > NATIVE_FRAMES_LEAF ? NATIVE_KEPT_HERE : 0U);
     switch (setting) {
     case NATIVE_FRAMES_HIDDEN: here = below = false; break;
     case NATIVE_FRAMES_DEFAULT:

@@ -5,6 +5,7 @@
  *     leaf        of the native frames below the innermost Python frame the innermost one that is not
  *                 of the interpreter, and no gap; if there is one, one with a name that is not of the C
  *                 library, which works for others; those between Python frames are left out
+ *                 and below that the first frame of the kernel: the system call
  *     library     as all, but neighbours of one library are one frame, which has its name
  *     all         all but those of the interpreter itself
  *     everything  all
@@ -55,6 +56,7 @@ enum frame_kind {
     FRAME_NATIVE,
     FRAME_PLAIN, /* native: of the C library, or without a symbol */
     FRAME_GAP,
+    FRAME_KERNEL, /* it has no frames of another kind below it, but notes */
     FRAME_INTERPRETER,
 };
 
@@ -78,6 +80,7 @@ enum {
     NATIVE_KEPT_BELOW = 1 << 3, /* the frame stays, for Python frames below it */
     NATIVE_REPLACES =
         1 << 4, /* the frame takes the place of all native ones below the Python frame */
+    NATIVE_IN_KERNEL = 1 << 5, /* it is a frame of the kernel */
     NATIVE_ROOT = NATIVE_BARE, /* those of the root */
 };
 

@@ -224,6 +224,19 @@ static enum err_code place_sample(struct fold *fold, const struct thread_reading
     return rc;
 }
 
+/* Adds what the thread does in the kernel, to which the node that the stack keeps does not belong. */
+static enum err_code add_kernel(const struct fold *fold, const struct kernel_path *path,
+                                struct sample *sample)
+{
+    enum err_code rc = ERR_OK;
+    for (size_t i = 0; i < path->count && !sample->is_overflowed && !rc; i++) {
+        rc = profile_node(fold->nodes.profile, sample->node, path->frames[i], &sample->node,
+                          NULL);
+        sample->is_overflowed = rc == ERR_LIMIT;
+    }
+    return sample->is_overflowed ? ERR_OK : rc;
+}
+
 /* The parts of a sample that do not depend on the stack. */
 static struct sample sample_of(const struct fold *fold, const struct thread_reading *reading)
 {
@@ -332,6 +345,7 @@ enum err_code fold_reading(struct fold *fold, const struct thread_reading *readi
         if (sample.native.in_jit != VALUE_UNKNOWN)
             sample.state = (state_bits)((sample.state & ~STATE_UNKNOWN_IN_JIT) |
                                         flag_bits(sample.native.in_jit, STATE_IN_JIT, 0));
+        rc = rc ? rc : add_kernel(fold, &reading->in_kernel, &sample);
         if (fold->contexts)
             sample.node = context_marks_node(fold->contexts, reading->context, sample.node);
     }

@@ -28,6 +28,7 @@ static enum err_code count_absence(struct kernel_feed *feed, struct fed_thread *
         .runs = fed->was_runnable,
         .runnable = fed->was_runnable,
         .call = fed->call,
+        .in_kernel = kernel_paths_path(feed->paths, fed->in_kernel),
     };
     fed->counted_ns = until_ns;
     if (fed->lacks_stack)
@@ -62,6 +63,7 @@ static void set_unseen_absence(struct fed_thread *fed, uint64_t left_ns, uint64_
     fed->lacks_stack = true;
     fed->was_runnable = VALUE_UNKNOWN;
     fed->call = (struct system_call){ 0 };
+    fed->in_kernel = 0;
 }
 
 void kernel_absence_end(const struct kernel_feed *feed, struct fed_thread *fed)
@@ -177,7 +179,8 @@ void kernel_losses_skip(struct kernel_feed *feed, uint64_t now_ns)
 }
 
 void kernel_absence_begin(const struct kernel_feed *feed, struct fed_thread *fed,
-                          const struct kernel_record *record, bool lacks_stack)
+                          const struct kernel_record *record, kernel_path_id in_kernel,
+                          bool lacks_stack)
 {
     if (fed->left_ns != record->time_ns)
         kernel_absence_end(feed, fed);
@@ -193,6 +196,7 @@ void kernel_absence_begin(const struct kernel_feed *feed, struct fed_thread *fed
         .args = { record->args[0], record->args[1] },
     };
 
+    fed->in_kernel = in_kernel;
     fed->left_ns = record->time_ns;
     /* It may have been counted before its record came. */
     fed->counted_ns = kernel_absence_later(

@@ -27,6 +27,7 @@ struct kernel_feed {
     struct kernel *kernel;
     measure_set measures;
     struct kernel_stacks stacks;
+    struct kernel_paths *paths; /* NULL: what threads do in the kernel is not wanted */
     struct kernel_threads threads;
     struct native_copies waiting; /* of a thread that has slept since before the session */
     struct random random;
@@ -53,7 +54,8 @@ MUST_CHECK enum err_code kernel_absence_count_unseen(struct fed_thread *fed,
 
 /* A record has come of a thread that leaves its processor. */
 void kernel_absence_begin(const struct kernel_feed *feed, struct fed_thread *fed,
-                          const struct kernel_record *record, bool lacks_stack);
+                          const struct kernel_record *record, kernel_path_id in_kernel,
+                          bool lacks_stack);
 /* Counts an absence in which the thread has lacked nothing but a processor since woken_ns; 0: since it left, or not yet. */
 MUST_CHECK enum err_code kernel_absence_count(struct kernel_feed *feed, struct fed_thread *fed,
                                               uint64_t woken_ns, uint64_t until_ns,

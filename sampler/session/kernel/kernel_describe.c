@@ -93,6 +93,7 @@ void kernel_describe_process(const struct target *target, struct kernel_process 
         .frame_is_entry = layout->frame_is_entry,
         .only_tid = target->options->all_threads ? 0 : (uint32_t)target->process.pid,
         .wants_native = target->fold.native_stacks != NULL,
+        .wants_kernel = target->options->kernel_frames,
         .code =
             (struct kernel_code_layout){
                 .of_frame = layout->frame_executable,

@@ -10,6 +10,7 @@
 #include "sampler/profile/profile.h"
 #include "sampler/session.h"
 #include "sampler/session/kernel/kernel_feed.h"
+#include "sampler/session/kernel/kernel_paths.h"
 #include "sampler/session/target.h"
 
 /* How often records are taken if other work comes at the same time: new children, and tasks. */
@@ -69,8 +70,12 @@ static enum err_code create(const struct engine_session *session, struct engine 
         (measure_set_has(measures, MEASURE_RETURNED) ? KERNEL_EVENT_RETURNED : 0u);
     enum err_code rc =
         engines_take(options->engines, options->rate_hz, events, &kernel->kernel, err);
+    struct kernel_paths *paths = NULL;
+    if (!rc && options->kernel_frames)
+        rc = kernel_paths_create(session->profile, engines_kallsyms(options->engines), &paths,
+                                 err);
     if (!rc)
-        rc = kernel_feed_create(kernel->kernel, measures, &kernel->feed, err);
+        rc = kernel_feed_create(kernel->kernel, measures, paths, &kernel->feed, err);
     if (rc)
         destroy(&kernel->engine);
     else

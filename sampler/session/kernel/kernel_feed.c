@@ -33,12 +33,16 @@ static const uint64_t MIN_FILLING_DRAIN_NS = NS_PER_MS;
 enum { MAX_LAST_DRAINS = 10 };
 
 enum err_code kernel_feed_create(struct kernel *kernel, measure_set measures,
-                                 struct kernel_feed **out, struct err *err)
+                                 struct kernel_paths *paths, struct kernel_feed **out,
+                                 struct err *err)
 {
     struct kernel_feed *const feed = calloc(1, sizeof *feed);
-    if (!feed)
+    if (!feed) {
+        kernel_paths_destroy(paths);
         return err_nomem(err);
+    }
     feed->kernel = kernel;
+    feed->paths = paths;
     feed->measures = measures;
     feed->begun_ns = feed->ticked_ns = feed->lost_ns = clock_now_ns();
     copy_memory_init(&feed->stacks.copy);
@@ -54,6 +58,7 @@ void kernel_feed_destroy(struct kernel_feed *feed)
         return;
     kernel_threads_deinit(&feed->threads);
     native_copies_deinit(&feed->waiting);
+    kernel_paths_destroy(feed->paths);
     free(feed);
 }
 
@@ -73,13 +78,15 @@ enum err_code kernel_feed_remove(struct kernel_feed *feed, struct target *target
 static enum err_code leave_feed(struct kernel_feed *feed, struct fed_thread *fed,
                                 const struct kernel_record *record, const void *spans)
 {
-    const enum err_code rc =
-        kernel_stack_keep(&feed->stacks, &fed->stack, fed->current, record, spans);
+    kernel_path_id in_kernel;
+    enum err_code rc = kernel_paths_find(feed->paths, record, spans, &in_kernel);
+    if (!rc)
+        rc = kernel_stack_keep(&feed->stacks, &fed->stack, fed->current, record, spans);
     if (rc && rc != ERR_GONE)
         return rc;
     if (rc == ERR_GONE)
         kernel_forget(feed->kernel);
-    kernel_absence_begin(feed, fed, record, rc == ERR_GONE);
+    kernel_absence_begin(feed, fed, record, in_kernel, rc == ERR_GONE);
     return ERR_OK;
 }
 
@@ -159,13 +166,27 @@ static struct kernel_instants tick_of(const struct kernel_feed *feed,
                                      .runnable = VALUE_NO };
 }
 
+/* Adds what the thread does in the kernel. */
+static enum err_code find_in_kernel(struct kernel_feed *feed,
+                                    const struct kernel_record *record, const void *spans,
+                                    struct kernel_instants *instants)
+{
+    kernel_path_id found;
+    const enum err_code rc = kernel_paths_find(feed->paths, record, spans, &found);
+    if (!rc)
+        instants->in_kernel = kernel_paths_path(feed->paths, found);
+    return rc;
+}
+
 static enum err_code count_tick(struct kernel_feed *feed, struct fed_thread *fed,
                                 const struct kernel_record *record, const void *spans)
 {
-    const struct kernel_instants instants = tick_of(feed, record);
+    struct kernel_instants instants = tick_of(feed, record);
     kernel_absence_end(feed, fed);
-    const enum err_code rc = kernel_stack_count_record(&feed->stacks, &fed->stack, fed->target,
-                                                       fed->current, record, spans, &instants);
+    enum err_code rc = find_in_kernel(feed, record, spans, &instants);
+    if (!rc)
+        rc = kernel_stack_count_record(&feed->stacks, &fed->stack, fed->target, fed->current,
+                                       record, spans, &instants);
     if (rc != ERR_GONE)
         return rc;
     kernel_forget(feed->kernel);
@@ -189,14 +210,14 @@ static struct kernel_instants pages_of(const struct kernel_record *record)
 static enum err_code count_pages(struct kernel_feed *feed, struct fed_thread *fed,
                                  const struct kernel_record *record, const void *spans)
 {
-    const struct kernel_instants instants = pages_of(record);
+    struct kernel_instants instants = pages_of(record);
     struct fed_target *const target = kernel_threads_find_target(&feed->threads, record->pid);
     if (target)
         kernel_absence_attribute(target, instants.measure, instants.times);
-    const enum err_code rc =
-        spans ? kernel_stack_count_record(&feed->stacks, &fed->stack, fed->target, fed->current,
-                                          record, spans, &instants)
-              : ERR_GONE;
+    enum err_code rc = spans ? find_in_kernel(feed, record, spans, &instants) : ERR_GONE;
+    if (!rc)
+        rc = kernel_stack_count_record(&feed->stacks, &fed->stack, fed->target, fed->current,
+                                       record, spans, &instants);
     if (rc != ERR_GONE)
         return rc;
     if (spans)
@@ -269,7 +290,7 @@ static enum err_code count_unread(void *context, const struct kernel_record *rec
     if (record->kind == KERNEL_RETURNED)
         return kernel_absence_come_back(feed, fed, record);
     if (record->kind == KERNEL_LEFT) {
-        kernel_absence_begin(feed, fed, record, true);
+        kernel_absence_begin(feed, fed, record, 0, true);
         return ERR_OK;
     }
     const struct kernel_instants instants = tick_of(feed, record);

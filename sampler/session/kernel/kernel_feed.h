@@ -26,12 +26,15 @@
 
 struct kernel;
 struct kernel_feed;
+struct kernel_paths;
 struct quality;
 struct target;
 struct thread;
 
-/* measures: that the engine was started for. */
+/* measures: that the engine was started for.  paths: what threads do in the kernel becomes those, and they are the
+ * feed's from now on; NULL: it is not wanted. */
 MUST_CHECK enum err_code kernel_feed_create(struct kernel *kernel, measure_set measures,
+                                            struct kernel_paths *paths,
                                             struct kernel_feed **out, struct err *err);
 void kernel_feed_destroy(struct kernel_feed *feed);
 

@@ -70,6 +70,7 @@ static struct thread_reading *begin_reading(struct thread *thread,
         .runs = instants->runs,
         .runnable = instants->runnable,
         .call = instants->call,
+        .in_kernel = instants->in_kernel,
         .native = reading->native,
         .context = reading->context,
     };

@@ -15,6 +15,7 @@
 #include "sampler/base/three_valued.h"
 #include "sampler/process/system_call.h"
 #include "sampler/profile/measure.h"
+#include "sampler/session/engine.h"
 
 struct copy_memory;
 struct native_copies;
@@ -30,6 +31,7 @@ struct kernel_instants {
     enum three_valued runs;     /* did it run, or was it ready to? */
     enum three_valued runnable; /* if so, was it without a processor? */
     struct system_call call;    /* if not, where it waited */
+    struct kernel_path in_kernel;
 };
 
 /* Counts a thread from a copy of its memory.  native: its native stack; NULL: none. */

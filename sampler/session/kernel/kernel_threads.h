@@ -23,6 +23,7 @@
 #include "sampler/process/memory.h"
 #include "sampler/process/system_call.h"
 #include "sampler/session/kernel/growth.h"
+#include "sampler/session/kernel/kernel_paths.h"
 #include "sampler/session/kernel/kernel_stack.h"
 
 struct kernel_record;
@@ -45,6 +46,7 @@ struct fed_thread {
     bool lacks_stack;    /* of its absence: the record that has it was lost */
     enum three_valued was_runnable; /* when it left */
     struct system_call call;        /* in which it left */
+    kernel_path_id in_kernel;       /* where it left */
     struct kernel_stack stack;
     struct kernel_losses losses; /* that have been counted */
     uint64_t overcounted_ns;     /* of absences whose end was lost, what was counted before */

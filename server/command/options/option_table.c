@@ -185,6 +185,8 @@ static const struct option table[] = {
            .bare = "leaf", .by_letter = "full"),
     OPTION('n', "native", NULL, FLAG, shows_native, COMMAND_DUMP,
            "show native frames; stops the process briefly"),
+    SWITCH("kernel", sampling.kernel_frames, SAMPLING,
+           "show what threads do in the kernel, as frames"),
     LONG("executable", "FILE", TEXT, executable, COMMAND_DUMP,
          "the program of a core, if it is not where it was"),
     SWITCH("no-gc", sampling.no_gc, SAMPLING, "do not mark garbage collection"),

@@ -411,6 +411,8 @@ void run_summary_say_quality(const struct session_info *info)
     }
     if ((is_off || are_late) && *info->status.engine_reason)
         say("stacks read from outside: %s", info->status.engine_reason);
+    if (*info->status.kernel_reason)
+        say("no kernel frames: %s", info->status.kernel_reason);
 }
 
 static void say_problems(const struct session_info *info, const struct states *states)

@@ -75,6 +75,7 @@ static struct named_frame begin_event(struct trace *trace, const char *phase, no
     json_member_string(&trace->json, "name", frame.name);
     json_member_text(&trace->json, "cat",
                      frame.is_synthetic ? "mark"
+                     : frame.is_kernel  ? "kernel"
                      : frame.is_native  ? "native"
                                         : "python");
     json_member_text(&trace->json, "ph", phase);

@@ -75,6 +75,12 @@ static void put_frame(struct buffer *out, const struct named_frame *frame)
         put_name(out, frame->name);
         return;
     }
+    /* As `perf script` and flamegraph.pl have it. */
+    if (frame->is_kernel) {
+        put_name(out, frame->name);
+        buffer_text(out, "_[k]");
+        return;
+    }
 
     const struct strtab_string base = names_base(frame->file);
     const char *const end = base.text + base.length;

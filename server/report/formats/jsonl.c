@@ -103,6 +103,7 @@ static enum err_code put_libraries(struct jsonl *jsonl, struct err *err)
         json_member_uint(&jsonl->json, "build_id_str_id", library.build_id);
         json_member_bool(&jsonl->json, "interpreter",
                          library.flags & PROFILE_LIBRARY_INTERPRETER);
+        json_member_bool(&jsonl->json, "kernel", library.flags & PROFILE_LIBRARY_KERNEL);
         json_end(&jsonl->json);
     }
     return rc ? rc : close_record(jsonl, err);

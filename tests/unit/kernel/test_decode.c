@@ -169,6 +169,32 @@ static void a_tail_is_in_the_spans_or_left_out_behind_them(void **state)
     }
 }
 
+static void a_kernel_part_follows_the_spans_of_a_stack(void **state)
+{
+    enum { MOST = KERNEL_MAX_CALLS * sizeof(uint64_t) };
+    static const struct {
+        unsigned kind, bytes, kernel_bytes;
+        unsigned long long same_ns;
+        size_t has;
+        bool is_good;
+    } rows[] = { { KERNEL_TICK, 16, 8, 0, 24, true },
+                 { KERNEL_LEFT, 16, 16, 5, 32, true },
+                 { KERNEL_FAULT, 0, MOST, 0, MOST, true },
+                 { KERNEL_TICK, 16, 8, 0, 16, false },
+                 { KERNEL_TICK, 16, 12, 0, 28, false },
+                 { KERNEL_CODE, 16, 8, 0, 24, false },
+                 { KERNEL_RETURNED, 0, 8, 0, 8, false },
+                 { KERNEL_UNKNOWN, 0, 8, 0, 8, false },
+                 { KERNEL_TICK, 0, MOST + 8, 0, MOST + 8, false } };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        begin(rows[i].kind, rows[i].bytes);
+        full.record.kernel_bytes = rows[i].kernel_bytes;
+        full.record.same_ns = rows[i].same_ns;
+        assert_int_equal(decodes(sizeof full.record + rows[i].has), rows[i].is_good);
+    }
+}
+
 /* A record that ends with a native part. */
 struct native_record {
     struct kernel_record record;
@@ -431,7 +457,8 @@ static void only_stacks_without_a_native_part_are_repeated(void **state)
     assert_false(decodes(sizeof full.record + 16));
 }
 
-TEST_GROUP(cmocka_unit_test(a_tail_is_in_the_spans_or_left_out_behind_them),
+TEST_GROUP(cmocka_unit_test(a_kernel_part_follows_the_spans_of_a_stack),
+           cmocka_unit_test(a_tail_is_in_the_spans_or_left_out_behind_them),
            cmocka_unit_test(records_of_every_kind_are_accepted),
            cmocka_unit_test(records_of_memory_have_a_stack_and_pages),
            cmocka_unit_test(only_kinds_with_a_stack_have_spans),

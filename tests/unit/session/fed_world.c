@@ -336,7 +336,7 @@ struct fed_world *fed_create(void)
     world.target.options = &world.options;
     assert_ok(kernel_open(NULL, &world.kernel, &err), &err);
     assert_ok(kernel_start(world.kernel, RATE_HZ, KERNEL_EVENT_TIME, &err), &err);
-    assert_ok(kernel_feed_create(world.kernel, 0, &world.feed, &err), &err);
+    assert_ok(kernel_feed_create(world.kernel, 0, NULL, &world.feed, &err), &err);
     assert_ok(kernel_feed_add(world.feed, &world.target, &err), &err);
     kernel_feed_begin(world.feed);
     begin_ns = clock_now_ns();

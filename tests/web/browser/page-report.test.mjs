@@ -105,7 +105,7 @@ function withLibrary(report, name) {
   const { strings, functions } = report.tree;
   const path = strings.values.push("/usr/lib/libz.so.1") - 1;
   const at = functions.name.findIndex((id) => strings.values[id] === name);
-  report.tree.libraries = { first: 0, path: [0, path], build_id: [0, 0], interpreter: [0, 0] };
+  report.tree.libraries = { first: 0, path: [0, path], build_id: [0, 0], interpreter: [0, 0], kernel: [0, 0] };
   functions.library = functions.name.map((_, id) => Number(id === at));
   functions.file[at] = path;
   return report;

@@ -122,8 +122,8 @@ test("what cannot be attached is counted, and its reason said when it is all the
 test("a form becomes a request, or says which field is wrong", () => {
   const form = { ...defaultProfile(), rate: "2.5 kHz", duration: "5 min", name: "n" };
   assert.deepEqual(profileRequest([4], form).body, { pids: [4], rate_hz: 2500, duration_s: 300, threads: "all",
-    mode: "wall", async: "off", engine: "auto", native: "off", gc: true, opcodes: false, subprocesses: false,
-    stop: "auto", name: "n", note: "" });
+    mode: "wall", async: "off", engine: "auto", native: "off", gc: true, opcodes: false, kernel: false,
+    subprocesses: false, stop: "auto", name: "n", note: "" });
   assert.equal(profileRequest([4], defaultProfile()).body.duration_s, null);
   assert.deepEqual(profileRequest([4], { ...form, growth: true }).body.events, ["time", "page-faults", "returned",
     "copy-on-write"]);

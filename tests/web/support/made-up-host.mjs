@@ -70,6 +70,8 @@ function createSession(id, process, body = {}) {
       subprocesses: false,
       mode: "wall",
       native: "off",
+      kernel: body.kernel ?? false,
+      kernel_reason: null,
       gc: true,
       opcodes: false,
       engine: body.engine ?? "remote",

@@ -14,12 +14,13 @@ function answers({ functions, stacks, interpreter, packages, own_code }) {
   const strings = [""];
   const idOf = (text) => (strings.includes(text) ? strings.indexOf(text) : strings.push(text) - 1);
   const columns = { name: [0], file: [0], line: [0], library: [0] };
-  const libraries = { first: 0, path: [0], build_id: [0], interpreter: [0] };
+  const libraries = { first: 0, path: [0], build_id: [0], interpreter: [0], kernel: [0] };
   const libraryId = (path) => {
     const known = libraries.path.indexOf(idOf(path));
     if (known > 0) return known;
     libraries.build_id.push(0);
     libraries.interpreter.push(Number(path === interpreter));
+    libraries.kernel.push(Number(path === "[kernel]"));
     return libraries.path.push(idOf(path)) - 1;
   };
   for (const [name, file, line, library] of Object.values(functions)) {

@@ -90,7 +90,7 @@ function bytesOf(text) {
 
 export function defaultProfile() {
   return { rate: "1000", duration: "", threads: "all", mode: "wall", async: "off", engine: "auto", native: "off",
-    gc: true, opcodes: false, growth: false, subprocesses: false, stop: "auto", name: "", note: "" };
+    gc: true, opcodes: false, kernel: false, growth: false, subprocesses: false, stop: "auto", name: "", note: "" };
 }
 
 // A form -> {body} for POST /sessions, or {problem, field}.
@@ -106,9 +106,9 @@ export function profileRequest(pids, form) {
   if (bytesOf(form.name) > NAME_BYTES_MAX) return wrong("name", HOST_TEXT.problems.name(NAME_BYTES_MAX));
   if (bytesOf(form.note) > NOTE_BYTES_MAX) return wrong("note", HOST_TEXT.problems.note(NOTE_BYTES_MAX));
   const mode = MODES.includes(form.mode) ? form.mode : MODES[0];
-  const { threads, async: tasks, engine, native, gc, opcodes, growth, subprocesses, stop, name, note } = form;
+  const { threads, async: tasks, engine, native, gc, opcodes, kernel, growth, subprocesses, stop, name, note } = form;
   return {
-    body: { pids, rate_hz: rate, duration_s: duration, threads, mode, async: tasks, engine, native, gc, opcodes,
+    body: { pids, rate_hz: rate, duration_s: duration, threads, mode, async: tasks, engine, native, gc, opcodes, kernel,
       subprocesses, stop, name, note, ...(growth ? { events: MEMORY_EVENTS } : {}) },
   };
 }

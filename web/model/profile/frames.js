@@ -11,7 +11,7 @@ export const HUES = 7;
 // The innermost folder of packages, or of what unpacks and starts a pex or a shiv.
 const PACKAGE =
   /^(?:[^]*\/)?(?:(?:site|dist)-packages|[^/]*\.(?:whl|egg|bootstrap)|_bootstrap(?=\/(?:__init__|environment|filelock|interpreter)\.py$))\/([^/]+)/;
-const SYSTEM_LIBRARY = /^(?:\/usr(?:\/local)?)?\/lib(?:64)?\//;
+const SYSTEM_LIBRARY = /^(?:(?:\/usr(?:\/local)?)?\/lib(?:64)?\/|\[kernel\]$)/;
 const STANDARD_LIBRARY = /(?:^|\/)lib(?:64)?\/python\d[^/]*\/|^<frozen /;
 
 // foldsLibraries: a native function stands for its library. ofNode: what frame a stored node shows, 0 where that is not known yet;
@@ -64,7 +64,7 @@ export function frameKey(frames, profile, frame) {
   return key;
 }
 
-// {path, buildId, interpreter} of native code, or null
+// {path, buildId, interpreter, kernel} of native code, or null
 /** @param {Profile} profile @param {number} functionId */
 export function libraryOf(profile, functionId) {
   return profile.libraries[profile.functionLibrary.values[functionId]] ?? null;
@@ -112,7 +112,8 @@ const RUNS = /^<(?:native|GC)>/;
 // C code that a Python frame calls, where its name is known.
 export const NATIVE_MARK = /^<native> (?=.)/;
 
-function hueOf(origin, isNative, wait) {
+function hueOf(origin, isNative, isKernel, wait) {
+  if (isKernel) return "kernel";
   if (isNative) return "native";
   if (wait !== null) return "wait-" + wait.hue;
   if (origin.kind === "synthetic") return "none";
@@ -120,7 +121,7 @@ function hueOf(origin, isNative, wait) {
   return String(hashText(origin.name) % HUES);
 }
 
-// Everything the page says about a frame, made once: {raw, name, brief (the name in a chart), short (the file, in a chart), place, near (the place with the short form of its path), path, file, label, synthetic, runs, hue, wait (of wait-causes.js, or null), library, hasSource}.
+// Everything the page says about a frame, made once: {raw, name, brief (the name in a chart), short (the file, in a chart), place, near (the place with the short form of its path), path, file, label, synthetic, runs, hue, wait (of wait-causes.js, or null), library, badge (of native code, or ""), hasSource}.
 /** @param {Frames} frames @param {Profile} profile @param {number} frame @returns {Label} */
 export function frameLabel(frames, profile, frame) {
   let label = frames.labels[frame];
@@ -134,10 +135,17 @@ export function frameLabel(frames, profile, frame) {
     const file = visibleText(folded ? libraryOf(profile, id)?.path ?? "" : fileText(profile, id), "");
     const raw = folded ? libraryName(profile, id) : functionText(profile, id);
     const isNative = synthetic && NATIVE_MARK.test(raw);
+    const isKernel = libraryOf(profile, id)?.kernel === true;
     const wait = synthetic ? readWait(raw) : null;
     const base = folded ? "" : library || shortPath(file);
     const at = frames.byLine && line > 0 ? base + ":" + line : base;
-    const short = isNative ? TEXT.native.badge : synthetic || base === "" ? "" : at;
+    const short = isKernel
+      ? TEXT.native.kernelBadge
+      : isNative
+      ? TEXT.native.badge
+      : synthetic || base === ""
+      ? ""
+      : at;
     const name = visibleText(isNative ? raw.replace(NATIVE_MARK, "") : wait !== null ? raw.slice(1, -1) : raw);
     const brief = library === "" ? name : nativeName(name, library);
     label = {
@@ -153,9 +161,10 @@ export function frameLabel(frames, profile, frame) {
       label: short === "" ? brief : brief + "  " + short,
       synthetic,
       runs: !synthetic || RUNS.test(raw),
-      hue: hueOf(origin, library !== "" || isNative, wait),
+      hue: hueOf(origin, library !== "" || isNative, isKernel, wait),
       wait,
       library,
+      badge: isKernel ? TEXT.native.kernelBadge : library !== "" || isNative ? TEXT.native.badge : "",
       hasSource: !folded && hasSource(profile, id),
     };
     frames.labels[frame] = label;

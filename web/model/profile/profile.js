@@ -62,7 +62,7 @@ function appendLibraries(profile, table) {
   const text = (id) => profile.strings[checkedId(id, profile.strings.length, "string")];
   for (let i = Math.max(rows.from, 1 - table.first); i < rows.to; i += 1) {
     profile.libraries.push({ path: text(table.path[i]), buildId: text(table.build_id[i]),
-      interpreter: Boolean(table.interpreter[i]) });
+      interpreter: Boolean(table.interpreter[i]), kernel: Boolean(table.kernel[i]) });
   }
 }
 

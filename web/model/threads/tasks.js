@@ -155,14 +155,14 @@ export function tasksRequest({ live, access, session }) {
     target,
   ) => target.pid);
   if (pids.length === 0 || session.source === "capture") return null;
-  const { rate_hz, threads, subprocesses, mode, native, gc, opcodes, engine, stop, max_stop_percent, filters = [] } =
-    session.settings;
+  const { rate_hz, threads, subprocesses, mode, native, kernel, gc, opcodes, engine, stop, max_stop_percent,
+    filters = [] } = session.settings;
   const kept = Object.fromEntries(
     filters.map((
       { filter },
     ) => [filter, filters.filter((other) => other.filter === filter).map((other) => other.pattern)]),
   );
-  return { pids, rate_hz, duration_s: null, threads, subprocesses, mode, native, gc, opcodes, engine, stop,
+  return { pids, rate_hz, duration_s: null, threads, subprocesses, mode, native, kernel, gc, opcodes, engine, stop,
     max_stop_percent, ...kept, name: session.name ?? "", async: "all" };
 }
 

@@ -12,6 +12,7 @@ const NAMED = 2; // the frame of this run that "leaf" shows is not plain
 const HERE = 4; // the frame stays, for its own samples
 const BELOW = 8; // the frame stays, for Python frames below it
 const REPLACES = 16; // the frame takes the place of all native ones below the Python frame
+const IN_KERNEL = 32; // it is a frame of the kernel
 
 export const NATIVE_ROOT = BARE;
 
@@ -26,7 +27,7 @@ const isNameless = (name) => name.startsWith("[") || (name.startsWith("<") && na
 
 const C_LIBRARY = /^(libc\.so(\.|$)|libc-2\.|libpthread|ld-linux|ld-musl-)/;
 
-// "python", "mark", "wait" (a mark that says why a thread waits), "context" (one that says what it works for), "native", "plain", "gap" or "interpreter"; plain: of the C library, or
+// "python", "mark", "wait" (a mark that says why a thread waits), "context" (one that says what it works for), "native", "plain", "gap", "interpreter" or "kernel"; plain: of the C library, or
 // without a symbol
 export function frameKind(profile, functionId) {
   const library = libraryOf(profile, functionId);
@@ -40,6 +41,7 @@ export function frameKind(profile, functionId) {
   const name = functionText(profile, functionId);
   if (name === GAP) return "gap";
   if (library.interpreter) return "interpreter";
+  if (library.kernel) return "kernel";
   return isNameless(name) || C_LIBRARY.test(libraryName(profile, functionId)) ? "plain" : "native";
 }
 
@@ -63,6 +65,8 @@ export const isMarkKind = (kind) => kind === "mark" || kind === "wait" || kind =
 export function stepNative(setting, parent, kind) {
   if (kind === "python" || isMarkKind(kind)) return HERE | BELOW;
   const bare = parent & BARE;
+  if (kind === "kernel" && setting !== "hidden")
+    return bare | IN_KERNEL | (setting === "leaf" && (parent & IN_KERNEL) !== 0 ? 0 : HERE);
   if (setting === "leaf") return stepLeaf(parent, kind);
   if (setting === "everything") return bare | HERE | BELOW;
   if (setting === "hidden") return bare;

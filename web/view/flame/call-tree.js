@@ -32,7 +32,7 @@ function fillTreeCell(cell, samples, { sum, amountText }) {
 function createTreeRow(index) {
   const toggle = el("span", { class: "tree-toggle", "aria-hidden": "true" });
   const name = isolated("", { class: "tree-name" });
-  const badge = el("span", { class: "tree-badge" }, TEXT.native.badge);
+  const badge = el("span", { class: "tree-badge" }, "");
   const place = isolated("", { class: "place" });
   const head = el("div", { class: "tree-head" }, toggle, name, badge, place);
   const [total, self] = [createTreeCell(), createTreeCell()];
@@ -76,8 +76,9 @@ function createTreeGrid() {
     row.shown = shown;
     const { label, total, self } = picture.describe(shown.id);
     setText(row.name, label.name);
-    const isNative = label.library !== "" || label.short === TEXT.native.badge;
-    row.badge.hidden = !isNative;
+    row.badge.hidden = label.badge === "";
+    setText(row.badge, label.badge);
+    setAttribute(row.badge, "data-kernel", label.hue === "kernel" ? "" : null);
     setText(row.place, label.near);
     setAttribute(row.place, "title", label.place);
     row.head.style.paddingInlineStart = Math.min(shown.level, TREE_INDENT_MAX) * 0.9 + "em";

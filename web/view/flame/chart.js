@@ -9,7 +9,7 @@ const THIN_PX = 4;
 function frameClasses(frame, pxPerSample, colour, isMatch) {
   const isMatched = isMatch?.(frame);
   const classes = ["frame", "fill-" + fillOf(frame, colour, isMatched)];
-  if (frame.hue === "native") classes.push("native");
+  if (frame.hue === "native" || frame.hue === "kernel") classes.push(frame.hue);
   if (frame.hue.startsWith("wait-")) classes.push("waits");
   if (frame.fold !== undefined) classes.push("folded");
   if (frame.remainder) classes.push("remainder");

@@ -77,6 +77,8 @@ function nativeLine(label, live, dispatch) {
   const open = () =>
     dispatch({ type: "address", changes: { view: "source", file: nativePath(label.file, label.raw), line: 0 },
       how: "push" });
+  if (label.hue === "kernel")
+    return el("p", { class: "soft", "data-testid": "details-library" }, TEXT.native.inKernel);
   const canOpen = live && !label.hasSource && label.name !== label.library;
   return el("p", { class: "soft", "data-testid": "details-library" }, TEXT.native.in + " ", isolated(label.library),
     label.hasSource || canOpen ? ". " : TEXT.native.noSource, canOpen

@@ -10,6 +10,7 @@ export const FILLS = [
   ...Array.from({ length: HUES }, (_, hue) => "hue-" + hue),
   "hue-library",
   "hue-native",
+  "hue-kernel",
   ...WAIT_HUES.map((hue) => "wait-" + hue),
   "neutral",
   "match",
