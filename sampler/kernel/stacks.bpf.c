@@ -144,10 +144,11 @@ static void begin(struct area *a, __u32 kind, __u32 pid, __u32 tid)
     a->has_new_tail = 0;
 }
 
-/* Takes what the thread does in the kernel, if that is wanted: `context` is that of the program. */
-static __always_inline void take_kernel(struct area *a, void *context)
+/* Takes what the thread does in the kernel, if its process wants that: `context` is that of the program. */
+static __always_inline void take_kernel(struct area *a, const struct kernel_process *process,
+                                        void *context)
 {
-    if (!a->process.wants_kernel)
+    if (!process->wants_kernel)
         return;
     const long bytes = bpf_get_stack(context, a->calls_in_kernel, sizeof a->calls_in_kernel, 0);
     a->record.kernel_bytes = bytes > 0 ? bytes : 0;
@@ -178,7 +179,7 @@ int on_tick(void *context)
     a->record.instants = instants_until(a->record.time_ns, thread);
     if (!a->record.instants)
         return 0;
-    take_kernel(a, context);
+    take_kernel(a, &a->process, context);
     if (take(a, thread))
         send_stack(a, thread, process, a->record.instants);
     else
@@ -187,9 +188,8 @@ int on_tick(void *context)
     return 0;
 }
 
-/* Sends the stack of a thread for so many pages; false: it is lost.  `context` is that of the program. */
-static __always_inline int send_pages(void *context, struct area *a,
-                                      struct kernel_thread *thread,
+/* Sends the stack of a thread for so many pages; false: it is lost. */
+static __always_inline int send_pages(struct area *a, struct kernel_thread *thread,
                                       const struct kernel_process *process, __u64 pages)
 {
     if (!a || !thread || !process)
@@ -197,7 +197,6 @@ static __always_inline int send_pages(void *context, struct area *a,
     a->process = *process;
     a->record.instants = pages > KERNEL_MAX_PAGES ? KERNEL_MAX_PAGES : pages;
     int is_sent = 0;
-    take_kernel(a, context);
     if (take(a, thread))
         is_sent = send_stack(a, thread, process, 0);
     else
@@ -237,9 +236,10 @@ int on_fault(void *context)
     if (!pages || !a || (!is_copy && !(switches.events & KERNEL_EVENT_FAULTS)))
         return 0;
     begin(a, is_copy ? KERNEL_COPY : KERNEL_FAULT, pid, tid);
-    if (send_pages(context, a, thread, process, pages))
+    take_kernel(a, process, context);
+    if (send_pages(a, thread, process, pages))
         return 0;
-    if (is_copy)
+    if (a->record.kind == KERNEL_COPY)
         thread->lost.copied += pages;
     else
         thread->lost.grown += pages;
@@ -279,7 +279,8 @@ int BPF_PROG(on_resident, struct mm_struct *mm, int kind)
     thread->returned = 0;
     a->is_held = 1;
     begin(a, KERNEL_FREE, pid, tid);
-    if (!send_pages(ctx, a, thread, process, due))
+    take_kernel(a, process, ctx);
+    if (!send_pages(a, thread, process, due))
         thread->lost.returned += due;
     a->is_held = 0;
     return 0;
@@ -357,7 +358,7 @@ static void leave(void *context, struct task_struct *task, int is_preempted)
     if (is_preempted || state == 0)
         a->record.flags |= KERNEL_RUNNABLE;
     set_call(a);
-    take_kernel(a, context);
+    take_kernel(a, &a->process, context);
     /* Without a stack too: the record of its return stands for the instants between, and they fail. */
     take(a, thread);
     send_stack(a, thread, process, 0);
