@@ -37,7 +37,6 @@ def holds():
             fcntl.flock(file, fcntl.LOCK_EX)
             time.sleep(0.02)
             fcntl.flock(file, fcntl.LOCK_UN)
-            time.sleep(0.001)
 def computes():
     while True:
         sum(range(1000))
@@ -88,8 +87,13 @@ class Frames(EachTest):
                 ("computes", 0.5, lambda kernel, _: not kernel),
             ):
                 self.assertGreater(recorded.share(function, wanted), share, (function, recorded.of(function)))
-            text = pathlib.Path(recorded.folded).read_text()
-            self.assertNotRegex(text, r"\bf{4,}[0-9a-f]{8,}\b|__schedule_\[k\];<waits|bpf_")
+            # A tick may find a thread that has just come back, and is in the scheduler still.
+            waits = [stack for stack in recorded.stacks if stack.kernel and stack.marks[-1:] != ["<waits: processor>"]
+                     and "<waits" in "".join(stack.marks)]
+            self.assertLess(sum(stack.count for stack in waits if "__schedule" in stack.kernel),
+                            sum(stack.count for stack in waits) / 10)
+            self.assertNotRegex(pathlib.Path(recorded.folded).read_text(),
+                                r"\bf{4,}[0-9a-f]{8,}\b|bpf_prog_[0-9a-f]{16}|bpf_get_stack")
 
         self.each(check)
 
