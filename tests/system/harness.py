@@ -169,8 +169,11 @@ def why_no_kernel_engine():
 
 
 def skip_without_kernel_engine():
-    """Ends with 77 where the kernel engine does not run, saying why."""
+    """Ends with 77 where the kernel engine does not run, saying why; with 1 on a kernel that tests/kernels says can run it."""
     reason = why_no_kernel_engine()
+    if reason and "can run" in os.environ.get("PYROMETER_ENGINE_CHECK", ""):
+        print("the kernel engine does not run: " + reason)
+        sys.exit(1)
     if reason:
         print("skipped: needs the kernel engine: " + reason)
         sys.exit(SKIPPED)
