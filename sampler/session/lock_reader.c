@@ -30,6 +30,11 @@ static enum err_code note(const struct pass *pass, const struct target *target,
     return lock_board_note(pass->board, &report, since_ns, pass->now_ns);
 }
 
+static struct lock_user user_of(const struct target *target, const struct thread *thread)
+{
+    return (struct lock_user){ .pid = target->process.pid, .tid = thread->host_tid };
+}
+
 /* Reads a thread that has stood still since then, unless that is known already. */
 static enum err_code read_still(const struct pass *pass, const struct target *target,
                                 struct thread *thread, uint64_t since_ns)
@@ -40,8 +45,8 @@ static enum err_code read_still(const struct pass *pass, const struct target *ta
     size_t count = 0;
     bool stands = false;
     const bool is_late = clock_now_ns() > pass->end_ns;
-    if (lock_board_keep(pass->board, target->process.pid, thread->host_tid, 0, since_ns,
-                        pass->now_ns, is_late) ||
+    if (lock_board_keep(pass->board, user_of(target, thread), since_ns, pass->now_ns,
+                        is_late) ||
         is_late)
         return ERR_OK;
     enum err_code rc = ops->check_stands(pass->engine, target, thread, clock_now_ns(), &stands);
@@ -89,8 +94,8 @@ static enum err_code read_tasks(const struct pass *pass, const struct target *ta
         struct lock_report report = target_task_report(target, task);
         struct lock_use uses[LOCK_USES_MAX];
         const bool is_late = clock_now_ns() > pass->end_ns;
-        if (lock_board_keep(pass->board, report.pid, report.tid, task->addr, task->since_ns,
-                            pass->now_ns, is_late) ||
+        const struct lock_user user = { report.pid, report.tid, task->addr };
+        if (lock_board_keep(pass->board, user, task->since_ns, pass->now_ns, is_late) ||
             is_late)
             continue;
         report.uses = uses;
@@ -110,8 +115,7 @@ static enum err_code read_moving(const struct pass *pass, const struct target *t
         const struct thread *const thread = threads[i];
         struct lock_use uses[LOCK_USES_MAX];
         size_t held = 0;
-        if (!is_of_thread(thread) ||
-            lock_board_is_read(pass->board, target->process.pid, thread->host_tid))
+        if (!is_of_thread(thread) || lock_board_is_read(pass->board, user_of(target, thread)))
             continue;
         left--;
         rc = python_read_moving_locks(target->python, thread, uses, &held);

@@ -5,6 +5,7 @@
 #include <sys/random.h>
 
 #include "sampler/base/hash.h"
+#include "sampler/base/lock_user.h"
 #include "sampler/base/vec.h"
 #include "sampler/session.h"
 
@@ -21,28 +22,27 @@ void lock_graph_deinit(struct lock_graph *graph)
     *graph = (struct lock_graph){ .items = NULL };
 }
 
-static bool is_before(const struct lock_thread *thread, pid_t pid, int32_t tid, uint64_t task)
+static int compare_to(const struct lock_thread *thread, struct lock_user user)
 {
-    return thread->pid != pid   ? thread->pid < pid
-           : thread->tid != tid ? thread->tid < tid
-                                : thread->task.address < task;
+    return lock_user_compare(
+        (struct lock_user){ thread->pid, thread->tid, thread->task.address }, user);
 }
 
-static size_t place_of(const struct lock_graph *graph, pid_t pid, int32_t tid, uint64_t task)
+/* The index of the thread or task, or of where it would be. */
+static size_t find_place(const struct lock_graph *graph, struct lock_user user)
 {
     size_t at;
-    LOWER_BOUND(at, graph->count, is_before(&graph->items[at], pid, tid, task));
+    LOWER_BOUND(at, graph->count, compare_to(&graph->items[at], user) < 0);
     return at;
 }
 
 const struct lock_thread *lock_graph_find_task(const struct lock_graph *graph, pid_t pid,
                                                int32_t tid, uint64_t task)
 {
-    const size_t at = place_of(graph, pid, tid, task);
-    return at < graph->count && graph->items[at].pid == pid && graph->items[at].tid == tid &&
-                   graph->items[at].task.address == task
-               ? &graph->items[at]
-               : NULL;
+    const struct lock_user user = { pid, tid, task };
+    const size_t at = find_place(graph, user);
+    return at < graph->count && compare_to(&graph->items[at], user) == 0 ? &graph->items[at]
+                                                                         : NULL;
 }
 
 const struct lock_thread *lock_graph_find(const struct lock_graph *graph, pid_t pid,
@@ -83,9 +83,9 @@ static bool note_lock(struct lock_graph *graph, const struct lock_report *report
 void lock_graph_note(struct lock_graph *graph, const struct lock_report *report,
                      uint64_t from_ns, uint64_t to_ns)
 {
-    const uint64_t task = report->task.address;
-    const size_t at = place_of(graph, report->pid, report->tid, task);
-    const bool is_known = lock_graph_find_task(graph, report->pid, report->tid, task) != NULL;
+    const struct lock_user user = { report->pid, report->tid, report->task.address };
+    const size_t at = find_place(graph, user);
+    const bool is_known = at < graph->count && compare_to(&graph->items[at], user) == 0;
     const size_t bytes = report->count * sizeof *report->uses;
     struct lock_use *const uses = malloc(bytes + 1);
     /* A program chooses the addresses of its locks, but not their hashes. */

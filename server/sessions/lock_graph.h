@@ -46,7 +46,7 @@ struct lock_thread {
 };
 
 struct lock_graph {
-    struct lock_thread *items; /* by pid, tid and task */
+    struct lock_thread *items; /* in the order of lock_user_compare */
     size_t count, room;
     uint64_t secret;      /* part of each hash */
     struct idmap by_lock; /* of the notes */

@@ -25,27 +25,23 @@ void lock_board_deinit(struct lock_board *board)
     pthread_mutex_destroy(&board->mutex);
 }
 
-static bool is_before(const struct lock_board_thread *thread, pid_t pid, int32_t tid,
-                      uint64_t task)
+static int compare_to(const struct lock_board_thread *thread, struct lock_user user)
 {
-    return thread->pid != pid   ? thread->pid < pid
-           : thread->tid != tid ? thread->tid < tid
-                                : thread->task.address < task;
+    return lock_user_compare(
+        (struct lock_user){ thread->pid, thread->tid, thread->task.address }, user);
 }
 
 /* The index of the thread or task, or of where it would be. */
-static size_t find_place(const struct lock_board *board, pid_t pid, int32_t tid, uint64_t task)
+static size_t find_place(const struct lock_board *board, struct lock_user user)
 {
     size_t at;
-    LOWER_BOUND(at, board->count, is_before(&board->threads[at], pid, tid, task));
+    LOWER_BOUND(at, board->count, compare_to(&board->threads[at], user) < 0);
     return at;
 }
 
-static bool is_at(const struct lock_board *board, size_t at, pid_t pid, int32_t tid,
-                  uint64_t task)
+static bool is_at(const struct lock_board *board, size_t at, struct lock_user user)
 {
-    return at < board->count && board->threads[at].pid == pid &&
-           board->threads[at].tid == tid && board->threads[at].task.address == task;
+    return at < board->count && compare_to(&board->threads[at], user) == 0;
 }
 
 /* NULL: it waits for nothing that is known. */
@@ -59,11 +55,11 @@ void lock_board_begin(struct lock_board *board)
     board->reading++;
 }
 
-bool lock_board_keep(struct lock_board *board, pid_t pid, int32_t tid, uint64_t task,
-                     uint64_t since_ns, uint64_t now_ns, bool is_late)
+bool lock_board_keep(struct lock_board *board, struct lock_user user, uint64_t since_ns,
+                     uint64_t now_ns, bool is_late)
 {
-    const size_t at = find_place(board, pid, tid, task);
-    if (!is_at(board, at, pid, tid, task))
+    const size_t at = find_place(board, user);
+    if (!is_at(board, at, user))
         return false;
     struct lock_board_thread *const thread = &board->threads[at];
     const struct lock_use *const wait = wait_of(thread);
@@ -78,21 +74,22 @@ bool lock_board_keep(struct lock_board *board, pid_t pid, int32_t tid, uint64_t 
     return true;
 }
 
-bool lock_board_is_read(const struct lock_board *board, pid_t pid, int32_t tid)
+bool lock_board_is_read(const struct lock_board *board, struct lock_user user)
 {
-    const size_t at = find_place(board, pid, tid, 0);
-    return is_at(board, at, pid, tid, 0) && board->threads[at].reading == board->reading;
+    const size_t at = find_place(board, user);
+    return is_at(board, at, user) && board->threads[at].reading == board->reading;
 }
 
 /* Makes room for a thread at its place. */
-static bool insert(struct lock_board *board, size_t at, pid_t pid, int32_t tid, uint64_t task)
+static bool insert(struct lock_board *board, size_t at, struct lock_user user)
 {
     if (!VEC_RESERVE(board->threads, board->room, board->count + 1))
         return false;
     memmove(board->threads + at + 1, board->threads + at,
             (board->count - at) * sizeof *board->threads);
-    board->threads[at] =
-        (struct lock_board_thread){ .pid = pid, .tid = tid, .task.address = task };
+    board->threads[at] = (struct lock_board_thread){ .pid = user.pid,
+                                                     .tid = user.tid,
+                                                     .task.address = user.task };
     board->count++;
     return true;
 }
@@ -100,9 +97,9 @@ static bool insert(struct lock_board *board, size_t at, pid_t pid, int32_t tid, 
 enum err_code lock_board_note(struct lock_board *board, const struct lock_report *report,
                               uint64_t since_ns, uint64_t now_ns)
 {
-    const uint64_t task = report->task.address;
-    const size_t at = find_place(board, report->pid, report->tid, task);
-    const bool is_known = is_at(board, at, report->pid, report->tid, task);
+    const struct lock_user user = { report->pid, report->tid, report->task.address };
+    const size_t at = find_place(board, user);
+    const bool is_known = is_at(board, at, user);
     const size_t bytes = report->count * sizeof *report->uses;
     if (!is_known && board->count == SESSION_MAX_LOCK_THREADS)
         return ERR_OK;
@@ -112,7 +109,7 @@ enum err_code lock_board_note(struct lock_board *board, const struct lock_report
     if (bytes)
         memcpy(uses, report->uses, bytes);
     pthread_mutex_lock(&board->mutex);
-    const bool has_room = is_known || insert(board, at, report->pid, report->tid, task);
+    const bool has_room = is_known || insert(board, at, user);
     if (has_room) {
         struct lock_board_thread *const thread = &board->threads[at];
 
@@ -185,7 +182,7 @@ static const struct lock_use *find_holder(const struct lock_board *board, pid_t 
 
 bool lock_board_lacks_holder(const struct lock_board *board, pid_t pid)
 {
-    for (size_t i = find_place(board, pid, 0, 0);
+    for (size_t i = find_place(board, (struct lock_user){ .pid = pid });
          i < board->count && board->threads[i].pid == pid; i++) {
         const struct lock_use *const wait = wait_of(&board->threads[i]);
         if (board->threads[i].reading == board->reading && wait && wait->may_be_held &&

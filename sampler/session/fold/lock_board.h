@@ -20,6 +20,7 @@
 
 #include "sampler/base/err.h"
 #include "sampler/base/lock_use.h"
+#include "sampler/base/lock_user.h"
 #include "sampler/session.h"
 
 struct lock_board_thread {
@@ -46,7 +47,7 @@ struct lock_board_held {
 
 struct lock_board {
     pthread_mutex_t mutex;             /* guards what follows, but for `held` and `reading` */
-    struct lock_board_thread *threads; /* by pid, tid and task */
+    struct lock_board_thread *threads; /* in the order of lock_user_compare */
     size_t count, room;
     struct session_lock *locks; /* SESSION_MAX_LOCKS of them; NULL: none yet */
     size_t lock_count;
@@ -64,16 +65,16 @@ void lock_board_deinit(struct lock_board *board);
 /* In this order, for a session in which waits are counted: begin starts a reading; each thread is kept or noted; find_held makes an
  * index of what is held, again when more was noted; count counts. */
 void lock_board_begin(struct lock_board *board);
-/* Is it known already what a thread waits for and holds that stands where it stands since then?  false: it has to be noted.
- * task: its address; 0: the thread itself.  is_late: it can no longer be read, so that what was known last counts. */
-bool lock_board_keep(struct lock_board *board, pid_t pid, int32_t tid, uint64_t task,
-                     uint64_t since_ns, uint64_t now_ns, bool is_late);
+/* Is it known already what a thread or task waits for and holds that stands where it stands since then?  false: it has to be noted.
+ * is_late: it can no longer be read, so that what was known last counts. */
+bool lock_board_keep(struct lock_board *board, struct lock_user user, uint64_t since_ns,
+                     uint64_t now_ns, bool is_late);
 /* Replaces what is known of a thread that was read at `now_ns`.  since_ns: it stands still; 0: it moves, or that is not known. */
 MUST_CHECK enum err_code lock_board_note(struct lock_board *board,
                                          const struct lock_report *report, uint64_t since_ns,
                                          uint64_t now_ns);
-/* Was the thread kept or noted in this reading? */
-bool lock_board_is_read(const struct lock_board *board, pid_t pid, int32_t tid);
+/* Was it kept or noted in this reading? */
+bool lock_board_is_read(const struct lock_board *board, struct lock_user user);
 MUST_CHECK enum err_code lock_board_find_held(struct lock_board *board);
 /* Does a thread of the process wait for a lock of which nobody knows where it is held? */
 bool lock_board_lacks_holder(const struct lock_board *board, pid_t pid);

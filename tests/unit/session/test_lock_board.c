@@ -36,7 +36,7 @@ static void read_pair(struct lock_board *board, uint64_t lock, int32_t held_line
         .object = lock, .lock = lock, .type = 1, .function = 4, .file = 3, .line = held_line
     };
     lock_board_begin(board);
-    if (!lock_board_keep(board, PID, WAITER, 0, since_ns, now_ns, false))
+    if (!lock_board_keep(board, (struct lock_user){ PID, WAITER, 0 }, since_ns, now_ns, false))
         note(board, WAITER, &wait, 1, since_ns, now_ns);
     if (held_line)
         note(board, HOLDER, &held, 1, 0, now_ns);
@@ -119,17 +119,22 @@ static void what_is_known_of_a_thread_is_kept_until_it_moves_or_is_old(void **st
     struct lock_use wait = wait_for(0x10, 10);
     (void)state;
     lock_board_init(&board);
-    assert_false(lock_board_keep(&board, PID, WAITER, 0, since_ns, now_ns, false));
-    note(&board, WAITER, &wait, 1, since_ns, now_ns);
-    assert_true(lock_board_keep(&board, PID, WAITER, 0, since_ns, now_ns + 1, false));
-    assert_false(lock_board_keep(&board, PID, WAITER, 0, since_ns + 1, now_ns + 1, false));
     assert_false(
-        lock_board_keep(&board, PID, WAITER, 0, since_ns, now_ns + 2 * NS_PER_S, false));
-    assert_true(lock_board_keep(&board, PID, WAITER, 0, since_ns, now_ns + 2 * NS_PER_S, true));
+        lock_board_keep(&board, (struct lock_user){ PID, WAITER, 0 }, since_ns, now_ns, false));
+    note(&board, WAITER, &wait, 1, since_ns, now_ns);
+    assert_true(lock_board_keep(&board, (struct lock_user){ PID, WAITER, 0 }, since_ns,
+                                now_ns + 1, false));
+    assert_false(lock_board_keep(&board, (struct lock_user){ PID, WAITER, 0 }, since_ns + 1,
+                                 now_ns + 1, false));
+    assert_false(lock_board_keep(&board, (struct lock_user){ PID, WAITER, 0 }, since_ns,
+                                 now_ns + 2 * NS_PER_S, false));
+    assert_true(lock_board_keep(&board, (struct lock_user){ PID, WAITER, 0 }, since_ns,
+                                now_ns + 2 * NS_PER_S, true));
     /* Its owner may be another one. */
     wait.has_owner = true;
     note(&board, WAITER, &wait, 1, since_ns, now_ns);
-    assert_false(lock_board_keep(&board, PID, WAITER, 0, since_ns, now_ns + 1, false));
+    assert_false(lock_board_keep(&board, (struct lock_user){ PID, WAITER, 0 }, since_ns,
+                                 now_ns + 1, false));
     lock_board_deinit(&board);
 }
 
