@@ -3,7 +3,7 @@
 #include <stdbool.h>
 
 #include "sampler/native/cfi_program.h"
-#include "sampler/native/cursor.h"
+#include "sampler/native/table_reader.h"
 
 enum {
     HEADER_VERSION = 1,
@@ -23,19 +23,19 @@ enum err_code cfi_open(struct blocks *blocks, remote_addr low, remote_addr high,
 {
     if (header < low || header >= high || header_bytes > high - header)
         return ERR_CORRUPT;
-    struct cursor in = { .blocks = blocks, .at = header, .end = header + header_bytes };
-    const uint64_t version = cursor_fixed(&in, 1);
-    const unsigned frames_encoding = (unsigned)cursor_fixed(&in, 1);
-    const unsigned count_encoding = (unsigned)cursor_fixed(&in, 1);
-    const unsigned table_encoding = (unsigned)cursor_fixed(&in, 1);
+    struct table_reader in = { .blocks = blocks, .at = header, .end = header + header_bytes };
+    const uint64_t version = table_reader_fixed(&in, 1);
+    const unsigned frames_encoding = (unsigned)table_reader_fixed(&in, 1);
+    const unsigned count_encoding = (unsigned)table_reader_fixed(&in, 1);
+    const unsigned table_encoding = (unsigned)table_reader_fixed(&in, 1);
     if (in.rc)
         return in.rc;
     if (version != HEADER_VERSION || table_encoding != FUNCTION_ENCODING ||
-        count_encoding == CURSOR_OMITTED)
+        count_encoding == TABLE_READER_OMITTED)
         return ERR_UNSUPPORTED;
-    if (frames_encoding != CURSOR_OMITTED)
-        (void)cursor_encoded(&in, frames_encoding, header);
-    const uint64_t count = cursor_encoded(&in, count_encoding, header);
+    if (frames_encoding != TABLE_READER_OMITTED)
+        (void)table_reader_encoded(&in, frames_encoding, header);
+    const uint64_t count = table_reader_encoded(&in, count_encoding, header);
     if (in.rc)
         return in.rc;
     if (count > (in.end - in.at) / FUNCTION_BYTES || count > UINT32_MAX)
@@ -80,19 +80,20 @@ static enum err_code find_entry(struct blocks *blocks, const struct cfi_tables *
 /* Opens an entry of .eh_frame behind its first two fields.  *common_out: the entry that it shares, 0: it
  * is such an entry itself. */
 static enum err_code open_entry(struct blocks *blocks, const struct cfi_tables *tables,
-                                remote_addr addr, struct cursor *out, remote_addr *common_out)
+                                remote_addr addr, struct table_reader *out,
+                                remote_addr *common_out)
 {
     if (addr < tables->low || addr >= tables->high)
         return ERR_CORRUPT;
-    struct cursor in = { .blocks = blocks, .at = addr, .end = tables->high };
-    const uint64_t bytes = cursor_fixed(&in, 4);
+    struct table_reader in = { .blocks = blocks, .at = addr, .end = tables->high };
+    const uint64_t bytes = table_reader_fixed(&in, 4);
     if (in.rc)
         return in.rc;
     if (bytes > CFI_MAX_ENTRY_BYTES || bytes > in.end - in.at)
         return ERR_CORRUPT;
     in.end = in.at + bytes;
     const remote_addr here = in.at;
-    const uint64_t back = cursor_fixed(&in, 4);
+    const uint64_t back = table_reader_fixed(&in, 4);
     if (in.rc)
         return in.rc;
     if (back > here - tables->low)
@@ -103,7 +104,7 @@ static enum err_code open_entry(struct blocks *blocks, const struct cfi_tables *
 }
 
 /* The letters of an augmentation: what else an entry has. */
-static enum err_code read_augmentation(struct cursor *in, const char *letters,
+static enum err_code read_augmentation(struct table_reader *in, const char *letters,
                                        struct common *common)
 {
     if (!*letters)
@@ -111,20 +112,20 @@ static enum err_code read_augmentation(struct cursor *in, const char *letters,
     if (*letters != 'z')
         return ERR_UNSUPPORTED;
     common->has_augmentation = true;
-    const uint64_t bytes = cursor_uleb(in);
-    struct cursor data = *in;
-    cursor_skip(in, bytes);
+    const uint64_t bytes = table_reader_uleb(in);
+    struct table_reader data = *in;
+    table_reader_skip(in, bytes);
     data.end = in->at;
     for (letters++; *letters; letters++)
         switch (*letters) {
-        case 'R': common->program.encoding = (unsigned)cursor_fixed(&data, 1); break;
+        case 'R': common->program.encoding = (unsigned)table_reader_fixed(&data, 1); break;
         case 'P': {
-            const unsigned encoding = (unsigned)cursor_fixed(&data, 1);
-            if (encoding != CURSOR_OMITTED)
-                (void)cursor_encoded(&data, encoding & CURSOR_FORM, 0);
+            const unsigned encoding = (unsigned)table_reader_fixed(&data, 1);
+            if (encoding != TABLE_READER_OMITTED)
+                (void)table_reader_encoded(&data, encoding & TABLE_READER_FORM, 0);
             break;
         }
-        case 'L': cursor_skip(&data, 1); break;
+        case 'L': table_reader_skip(&data, 1); break;
         case 'S': common->is_signal_frame = true; break;
         case 'B': /* which key signs return addresses, */
         case 'G': /* and whether memory on the stack is tagged */ break;
@@ -137,21 +138,22 @@ static enum err_code read_common(struct blocks *blocks, const struct cfi_tables 
                                  remote_addr addr, struct common *out)
 {
     char letters[MAX_AUGMENTATION_BYTES + 1];
-    struct cursor in;
+    struct table_reader in;
     remote_addr none;
     enum err_code rc = open_entry(blocks, tables, addr, &in, &none);
     if (rc || none)
         return rc ? rc : ERR_CORRUPT;
     *out = (struct common){ 0 };
-    const uint64_t version = cursor_fixed(&in, 1);
+    const uint64_t version = table_reader_fixed(&in, 1);
     if (version != 1 && version != 3)
         return in.rc ? in.rc : ERR_UNSUPPORTED;
-    for (size_t i = 0; (letters[i] = (char)cursor_fixed(&in, 1)); i++)
+    for (size_t i = 0; (letters[i] = (char)table_reader_fixed(&in, 1)); i++)
         if (i == MAX_AUGMENTATION_BYTES)
             return ERR_UNSUPPORTED;
-    out->program.code_factor = cursor_uleb(&in);
-    out->program.data_factor = cursor_sleb(&in);
-    const uint64_t return_address = version == 1 ? cursor_fixed(&in, 1) : cursor_uleb(&in);
+    out->program.code_factor = table_reader_uleb(&in);
+    out->program.data_factor = table_reader_sleb(&in);
+    const uint64_t return_address =
+        version == 1 ? table_reader_fixed(&in, 1) : table_reader_uleb(&in);
     rc = read_augmentation(&in, letters, out);
     if (rc)
         return rc;
@@ -170,7 +172,7 @@ enum err_code cfi_find(struct blocks *blocks, const struct cfi_tables *tables, r
 {
     remote_addr entry, common_addr;
     struct common common;
-    struct cursor in;
+    struct table_reader in;
     *rule_out = rule_initial;
     *function_out = 0;
     enum err_code rc = find_entry(blocks, tables, pc, &entry);
@@ -181,10 +183,11 @@ enum err_code cfi_find(struct blocks *blocks, const struct cfi_tables *tables, r
         rc = common_addr ? read_common(blocks, tables, common_addr, &common) : ERR_CORRUPT;
     if (rc)
         return rc;
-    const remote_addr start = cursor_encoded(&in, common.program.encoding, 0);
-    const uint64_t bytes = cursor_encoded(&in, common.program.encoding & CURSOR_FORM, 0);
+    const remote_addr start = table_reader_encoded(&in, common.program.encoding, 0);
+    const uint64_t bytes =
+        table_reader_encoded(&in, common.program.encoding & TABLE_READER_FORM, 0);
     if (common.has_augmentation)
-        cursor_skip(&in, cursor_uleb(&in));
+        table_reader_skip(&in, table_reader_uleb(&in));
     if (in.rc || pc < start || pc - start >= bytes)
         return in.rc;
     struct cfi_row row = common.program.initial;

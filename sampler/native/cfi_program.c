@@ -41,7 +41,7 @@ enum {
 
 struct run {
     const struct cfi_program *program;
-    struct cursor *in;
+    struct table_reader *in;
     remote_addr location, target;
     struct cfi_row *row;
     struct cfi_row remembered[CFI_MAX_REMEMBERED];
@@ -126,38 +126,39 @@ static void change_cfa_offset(struct run *run, int64_t offset)
 }
 
 /* A register and an offset; false: the expression begins with something else. */
-static bool take_base(struct cursor *in, enum machine_register *name_out, int64_t *offset_out)
+static bool take_base(struct table_reader *in, enum machine_register *name_out,
+                      int64_t *offset_out)
 {
-    const uint64_t op = cursor_fixed(in, 1);
+    const uint64_t op = table_reader_fixed(in, 1);
     if (op < OP_BREG0 || op > OP_BREG31)
         return false;
     *name_out = machine_register_of(op - OP_BREG0);
-    *offset_out = cursor_sleb(in);
+    *offset_out = table_reader_sleb(in);
     return !in->rc;
 }
 
 /* The part of the instructions that an expression takes; they go on behind it. */
-static struct cursor take_expression(struct run *run)
+static struct table_reader take_expression(struct run *run)
 {
-    const uint64_t bytes = cursor_uleb(run->in);
-    struct cursor expression = *run->in;
-    cursor_skip(run->in, bytes);
+    const uint64_t bytes = table_reader_uleb(run->in);
+    struct table_reader expression = *run->in;
+    table_reader_skip(run->in, bytes);
     expression.end = run->in->at;
     if (bytes > CFI_MAX_EXPRESSION_BYTES)
         expression.end = expression.at;
     return expression;
 }
 
-static bool take_dereference(struct cursor in, struct rule *rule)
+static bool take_dereference(struct table_reader in, struct rule *rule)
 {
     enum machine_register name;
     int64_t offset, add = 0;
-    if (!take_base(&in, &name, &offset) || cursor_fixed(&in, 1) != OP_DEREF)
+    if (!take_base(&in, &name, &offset) || table_reader_fixed(&in, 1) != OP_DEREF)
         return false;
     if (in.at < in.end) {
-        if (cursor_fixed(&in, 1) != OP_PLUS_UCONST)
+        if (table_reader_fixed(&in, 1) != OP_PLUS_UCONST)
             return false;
-        add = (int64_t)cursor_uleb(&in);
+        add = (int64_t)table_reader_uleb(&in);
     }
     if (in.rc || in.at != in.end || (name >= MACHINE_SAVED && name != MACHINE_SP) ||
         offset < INT32_MIN || offset > INT32_MAX || add < 0 || add > INT32_MAX)
@@ -171,7 +172,7 @@ static bool take_dereference(struct cursor in, struct rule *rule)
 
 static void define_cfa_expression(struct run *run)
 {
-    struct cursor in = take_expression(run);
+    struct table_reader in = take_expression(run);
     struct rule *const rule = &run->row->rule;
     unsigned char raw[CFI_MAX_EXPRESSION_BYTES];
     const size_t bytes = (size_t)(in.end - in.at);
@@ -180,7 +181,7 @@ static void define_cfa_expression(struct run *run)
     rule->offset = rule->add = 0;
     if (take_dereference(in, rule))
         return;
-    cursor_bytes(&in, raw, bytes);
+    table_reader_bytes(&in, raw, bytes);
     if (!in.rc && machine_is_stub_expression(raw, bytes, &rule->add)) {
         rule->kind = RULE_STUB;
         rule->base = MACHINE_SP;
@@ -205,7 +206,7 @@ static bool advance_location(struct run *run, uint64_t units)
 
 static bool set_location(struct run *run)
 {
-    const remote_addr to = cursor_encoded(run->in, run->program->encoding, 0);
+    const remote_addr to = table_reader_encoded(run->in, run->program->encoding, 0);
     if (to < run->location)
         run->is_corrupt = true;
     if (to < run->location || to > run->target)
@@ -217,11 +218,11 @@ static bool set_location(struct run *run)
 /* Instructions about a register.  false: it is not one of them. */
 static bool run_register(struct run *run, unsigned op)
 {
-    struct cursor *const in = run->in;
+    struct table_reader *const in = run->in;
     if (op == EXPRESSION) {
         /* Functions that align their stack save registers at a distance from bp. */
-        const uint64_t saved = cursor_uleb(in);
-        struct cursor expression = take_expression(run);
+        const uint64_t saved = table_reader_uleb(in);
+        struct table_reader expression = take_expression(run);
         enum machine_register name;
         int64_t offset;
         if (take_base(&expression, &name, &offset) && name == MACHINE_FP &&
@@ -233,13 +234,13 @@ static bool run_register(struct run *run, unsigned op)
     }
     if (op < OFFSET_EXTENDED || op > VAL_EXPRESSION)
         return false; /* the instructions in between are those of run_instruction */
-    const uint64_t number = cursor_uleb(in);
+    const uint64_t number = table_reader_uleb(in);
     switch (op) {
     case OFFSET_EXTENDED:
-        set_register(run, number, scale_offset(run, (int64_t)cursor_uleb(in)), false);
+        set_register(run, number, scale_offset(run, (int64_t)table_reader_uleb(in)), false);
         break;
     case OFFSET_EXTENDED_SF:
-        set_register(run, number, scale_offset(run, cursor_sleb(in)), false);
+        set_register(run, number, scale_offset(run, table_reader_sleb(in)), false);
         break;
     case RESTORE_EXTENDED: restore_register(run, number); break;
     case UNDEFINED:
@@ -262,7 +263,7 @@ static bool run_register(struct run *run, unsigned op)
         lose_register(run, number);
         break;
     default: /* in another register, or a value that is computed */
-        (void)cursor_uleb(in);
+        (void)table_reader_uleb(in);
         lose_register(run, number);
     }
     return true;
@@ -271,14 +272,14 @@ static bool run_register(struct run *run, unsigned op)
 /* false: the row of the target is complete, or the instructions make no sense. */
 static bool run_instruction(struct run *run)
 {
-    struct cursor *const in = run->in;
+    struct table_reader *const in = run->in;
     struct rule *const rule = &run->row->rule;
-    const unsigned op = (unsigned)cursor_fixed(in, 1), operand = op & 0x3f;
+    const unsigned op = (unsigned)table_reader_fixed(in, 1), operand = op & 0x3f;
     uint64_t number;
     switch (op & 0xc0) {
     case ADVANCE_LOC: return advance_location(run, operand);
     case OFFSET:
-        set_register(run, operand, scale_offset(run, (int64_t)cursor_uleb(in)), false);
+        set_register(run, operand, scale_offset(run, (int64_t)table_reader_uleb(in)), false);
         return true;
     case RESTORE: restore_register(run, operand); return true;
     default: break;
@@ -286,9 +287,9 @@ static bool run_instruction(struct run *run)
     switch (op) {
     case NOP: return true;
     case SET_LOC: return set_location(run);
-    case ADVANCE_LOC1: return advance_location(run, cursor_fixed(in, 1));
-    case ADVANCE_LOC2: return advance_location(run, cursor_fixed(in, 2));
-    case ADVANCE_LOC4: return advance_location(run, cursor_fixed(in, 4));
+    case ADVANCE_LOC1: return advance_location(run, table_reader_fixed(in, 1));
+    case ADVANCE_LOC2: return advance_location(run, table_reader_fixed(in, 2));
+    case ADVANCE_LOC4: return advance_location(run, table_reader_fixed(in, 4));
     case REMEMBER_STATE:
         if (run->remembered_count == CFI_MAX_REMEMBERED)
             run->is_corrupt = true;
@@ -301,26 +302,26 @@ static bool run_instruction(struct run *run)
         else
             *run->row = run->remembered[--run->remembered_count];
         return true;
-    case GNU_ARGS_SIZE: (void)cursor_uleb(in); return true;
+    case GNU_ARGS_SIZE: (void)table_reader_uleb(in); return true;
     case DEF_CFA:
-        number = cursor_uleb(in);
-        define_cfa(run, number, (int64_t)cursor_uleb(in));
+        number = table_reader_uleb(in);
+        define_cfa(run, number, (int64_t)table_reader_uleb(in));
         return !run->is_corrupt;
     case DEF_CFA_SF:
-        number = cursor_uleb(in);
-        define_cfa(run, number, scale_offset(run, cursor_sleb(in)));
+        number = table_reader_uleb(in);
+        define_cfa(run, number, scale_offset(run, table_reader_sleb(in)));
         return !run->is_corrupt;
     case DEF_CFA_REGISTER:
         /* The offset stays: only a CFA that is a register and an offset has one. */
-        number = cursor_uleb(in);
+        number = table_reader_uleb(in);
         if (rule->kind == RULE_REGISTER)
             define_cfa(run, number, rule->offset);
         else
             rule->kind = RULE_NONE;
         return !run->is_corrupt;
-    case DEF_CFA_OFFSET: change_cfa_offset(run, (int64_t)cursor_uleb(in)); return true;
+    case DEF_CFA_OFFSET: change_cfa_offset(run, (int64_t)table_reader_uleb(in)); return true;
     case DEF_CFA_OFFSET_SF:
-        change_cfa_offset(run, scale_offset(run, cursor_sleb(in)));
+        change_cfa_offset(run, scale_offset(run, table_reader_sleb(in)));
         return !run->is_corrupt;
     case DEF_CFA_EXPRESSION: define_cfa_expression(run); return !run->is_corrupt;
     default: break;
@@ -330,8 +331,9 @@ static bool run_instruction(struct run *run)
     return !run->is_corrupt;
 }
 
-enum err_code cfi_program_run(const struct cfi_program *program, struct cursor *instructions,
-                              remote_addr location, remote_addr target, struct cfi_row *row)
+enum err_code cfi_program_run(const struct cfi_program *program,
+                              struct table_reader *instructions, remote_addr location,
+                              remote_addr target, struct cfi_row *row)
 {
     struct run run;
     run.program = program;

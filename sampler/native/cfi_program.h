@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 #include "sampler/base/err.h"
-#include "sampler/native/cursor.h"
 #include "sampler/native/rule.h"
+#include "sampler/native/table_reader.h"
 
 enum {
     CFI_MAX_INSTRUCTIONS = 1 << 16,
@@ -39,7 +39,8 @@ struct cfi_program {
 /* Runs instructions until the row of `target` is complete; `row` is that of `location` at first.
  * ERR_CORRUPT: the instructions make no sense, or pass a limit. */
 MUST_CHECK enum err_code cfi_program_run(const struct cfi_program *program,
-                                         struct cursor *instructions, remote_addr location,
-                                         remote_addr target, struct cfi_row *row);
+                                         struct table_reader *instructions,
+                                         remote_addr location, remote_addr target,
+                                         struct cfi_row *row);
 
 #endif /* SAMPLER_NATIVE_CFI_PROGRAM_H */

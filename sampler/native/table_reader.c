@@ -1,59 +1,59 @@
-#include "sampler/native/cursor.h"
+#include "sampler/native/table_reader.h"
 
 #include <string.h>
 
 enum { LEB_MAX_BYTES = 10 };
 
-static void fail_reading(struct cursor *cursor, enum err_code rc)
+static void fail_reading(struct table_reader *in, enum err_code rc)
 {
-    if (!cursor->rc)
-        cursor->rc = rc;
-    cursor->at = cursor->end;
+    if (!in->rc)
+        in->rc = rc;
+    in->at = in->end;
 }
 
-void cursor_bytes(struct cursor *cursor, void *buffer, size_t bytes)
+void table_reader_bytes(struct table_reader *in, void *buffer, size_t bytes)
 {
     enum err_code rc = ERR_CORRUPT;
-    if (!cursor->rc && cursor->at <= cursor->end && bytes <= cursor->end - cursor->at)
-        rc = blocks_read(cursor->blocks, cursor->at, buffer, bytes);
+    if (!in->rc && in->at <= in->end && bytes <= in->end - in->at)
+        rc = blocks_read(in->blocks, in->at, buffer, bytes);
     if (rc) {
         memset(buffer, 0, bytes);
-        fail_reading(cursor, rc);
+        fail_reading(in, rc);
     } else {
-        cursor->at += bytes;
+        in->at += bytes;
     }
 }
 
-void cursor_skip(struct cursor *cursor, uint64_t bytes)
+void table_reader_skip(struct table_reader *in, uint64_t bytes)
 {
-    if (cursor->rc || cursor->at > cursor->end || bytes > cursor->end - cursor->at)
-        fail_reading(cursor, ERR_CORRUPT);
+    if (in->rc || in->at > in->end || bytes > in->end - in->at)
+        fail_reading(in, ERR_CORRUPT);
     else
-        cursor->at += bytes;
+        in->at += bytes;
 }
 
-uint64_t cursor_fixed(struct cursor *cursor, size_t bytes)
+uint64_t table_reader_fixed(struct table_reader *in, size_t bytes)
 {
     unsigned char raw[8] = { 0 };
     uint64_t value = 0;
-    cursor_bytes(cursor, raw, bytes);
+    table_reader_bytes(in, raw, bytes);
     for (size_t i = 0; i < bytes; i++)
         value |= (uint64_t)raw[i] << (8 * i);
     return value;
 }
 
 /* *bits_out: how many bits were written; 64 or more: no sign is missing. */
-static uint64_t read_leb(struct cursor *cursor, unsigned *bits_out, unsigned *last_out)
+static uint64_t read_leb(struct table_reader *in, unsigned *bits_out, unsigned *last_out)
 {
     uint64_t value = 0;
     unsigned bits = 0, byte = 0x80;
     for (unsigned i = 0; byte & 0x80; i++) {
         if (i == LEB_MAX_BYTES) {
-            fail_reading(cursor, ERR_CORRUPT);
+            fail_reading(in, ERR_CORRUPT);
             value = 0;
             break;
         }
-        byte = (unsigned)cursor_fixed(cursor, 1);
+        byte = (unsigned)table_reader_fixed(in, 1);
         value |= (uint64_t)(byte & 0x7f) << bits;
         bits += 7;
     }
@@ -62,16 +62,16 @@ static uint64_t read_leb(struct cursor *cursor, unsigned *bits_out, unsigned *la
     return value;
 }
 
-uint64_t cursor_uleb(struct cursor *cursor)
+uint64_t table_reader_uleb(struct table_reader *in)
 {
     unsigned bits, last;
-    return read_leb(cursor, &bits, &last);
+    return read_leb(in, &bits, &last);
 }
 
-int64_t cursor_sleb(struct cursor *cursor)
+int64_t table_reader_sleb(struct table_reader *in)
 {
     unsigned bits, last;
-    uint64_t value = read_leb(cursor, &bits, &last);
+    uint64_t value = read_leb(in, &bits, &last);
     if (bits < 64 && last & 0x40)
         value |= UINT64_MAX << bits;
     return (int64_t)value;
@@ -84,27 +84,27 @@ static uint64_t widen_sign(uint64_t value, unsigned bytes)
     return (value ^ sign) - sign;
 }
 
-uint64_t cursor_encoded(struct cursor *cursor, unsigned encoding, remote_addr data)
+uint64_t table_reader_encoded(struct table_reader *in, unsigned encoding, remote_addr data)
 {
-    const remote_addr here = cursor->at;
+    const remote_addr here = in->at;
     uint64_t value = 0;
-    switch (encoding & CURSOR_FORM) {
+    switch (encoding & TABLE_READER_FORM) {
     case 0x00:
     case 0x04:
-    case 0x0c: value = cursor_fixed(cursor, 8); break;
-    case 0x01: value = cursor_uleb(cursor); break;
-    case 0x02: value = cursor_fixed(cursor, 2); break;
-    case 0x03: value = cursor_fixed(cursor, 4); break;
-    case 0x09: value = (uint64_t)cursor_sleb(cursor); break;
-    case 0x0a: value = widen_sign(cursor_fixed(cursor, 2), 2); break;
-    case 0x0b: value = widen_sign(cursor_fixed(cursor, 4), 4); break;
-    default: fail_reading(cursor, ERR_CORRUPT);
+    case 0x0c: value = table_reader_fixed(in, 8); break;
+    case 0x01: value = table_reader_uleb(in); break;
+    case 0x02: value = table_reader_fixed(in, 2); break;
+    case 0x03: value = table_reader_fixed(in, 4); break;
+    case 0x09: value = (uint64_t)table_reader_sleb(in); break;
+    case 0x0a: value = widen_sign(table_reader_fixed(in, 2), 2); break;
+    case 0x0b: value = widen_sign(table_reader_fixed(in, 4), 4); break;
+    default: fail_reading(in, ERR_CORRUPT);
     }
-    switch (encoding & (CURSOR_BASE | CURSOR_INDIRECT)) {
+    switch (encoding & (TABLE_READER_BASE | TABLE_READER_INDIRECT)) {
     case 0: break;
-    case CURSOR_FROM_HERE: value += here; break;
-    case CURSOR_FROM_DATA: value += data; break;
-    default: fail_reading(cursor, ERR_CORRUPT);
+    case TABLE_READER_FROM_HERE: value += here; break;
+    case TABLE_READER_FROM_DATA: value += data; break;
+    default: fail_reading(in, ERR_CORRUPT);
     }
-    return cursor->rc ? 0 : value;
+    return in->rc ? 0 : value;
 }
