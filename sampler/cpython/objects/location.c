@@ -1,5 +1,7 @@
 #include "sampler/cpython/objects/location.h"
 
+#include "sampler/base/byte_reader.h"
+
 /* The form of an entry: bits 3 to 6 of its first byte. */
 enum {
     FORM_SHORT_LAST = 9,
@@ -10,97 +12,83 @@ enum {
     FORM_NONE = 15,
 };
 
-struct cursor {
-    const unsigned char *at, *end;
-    bool failed;
-};
-
-static uint32_t take_byte(struct cursor *c)
-{
-    if (c->at == c->end) {
-        c->failed = true;
-        return 0;
-    }
-    return *c->at++;
-}
-
 /* A number has six bits a byte, least significant first; bit 6 says that more bytes follow. */
-static uint32_t take_varint(struct cursor *c)
+static uint32_t take_varint(struct byte_reader *in)
 {
     enum { MORE = 0x40, BITS = 6, MAX_SHIFT = 30 };
     uint64_t value = 0;
     for (unsigned shift = 0; shift <= MAX_SHIFT; shift += BITS) {
-        const uint32_t byte = take_byte(c);
+        const uint32_t byte = byte_reader_u8(in);
         value |= (uint64_t)(byte & (MORE - 1)) << shift;
         if (!(byte & MORE) && value <= UINT32_MAX)
             return (uint32_t)value;
     }
-    c->failed = true;
+    in->is_bad = true;
     return 0;
 }
 
 /* A varint that must fit into an int32_t. */
-static int32_t take_count(struct cursor *c)
+static int32_t take_count(struct byte_reader *in)
 {
-    const uint32_t value = take_varint(c);
+    const uint32_t value = take_varint(in);
     if (value <= INT32_MAX)
         return (int32_t)value;
-    c->failed = true;
+    in->is_bad = true;
     return 0;
 }
 
-static int32_t take_signed_varint(struct cursor *c)
+static int32_t take_signed_varint(struct byte_reader *in)
 {
-    const uint32_t value = take_varint(c);
+    const uint32_t value = take_varint(in);
     return value & 1 ? -(int32_t)(value >> 1) : (int32_t)(value >> 1);
 }
 
-static int32_t add_checked(struct cursor *c, int32_t a, int32_t b)
+static int32_t add_checked(struct byte_reader *in, int32_t a, int32_t b)
 {
     int32_t sum;
     if (!__builtin_add_overflow(a, b, &sum))
         return sum;
-    c->failed = true;
+    in->is_bad = true;
     return 0;
 }
 
 bool location_find(const unsigned char *table, size_t bytes, int32_t first_line, uint32_t unit,
                    struct location *out)
 {
-    struct cursor c = { table, bytes ? table + bytes : table, false };
+    struct byte_reader in = byte_reader_of(table, bytes);
     int32_t line = first_line;
     uint64_t start = 0;
-    while (c.at < c.end) {
+    while (byte_reader_left(&in) > 0) {
         struct location location;
 
-        /* Reads one entry; `line` carries over to the next entry.  Returns the entry's length in code units. */
-        const uint32_t head = take_byte(&c);
+        /* Reads one entry; `line` carries over to the next one. */
+        const uint32_t head = byte_reader_u8(&in);
         const uint32_t form = head >> 3 & 15;
         location = (struct location){ 0, 0, -1, -1 };
         if (!(head & 0x80))
-            c.failed = true;
+            in.is_bad = true;
         else if (form <= FORM_SHORT_LAST) {
-            const uint32_t byte = take_byte(&c);
+            const uint32_t byte = byte_reader_u8(&in);
             const int32_t column = (int32_t)(form << 3 | byte >> 4);
             location = (struct location){ line, line, column, column + (int32_t)(byte & 15) };
         } else if (form <= FORM_ONE_LINE_2) {
-            line = add_checked(&c, line, (int32_t)form - FORM_ONE_LINE_0);
+            line = add_checked(&in, line, (int32_t)form - FORM_ONE_LINE_0);
             location.line = location.end_line = line;
-            location.column = (int32_t)take_byte(&c);
-            location.end_column = (int32_t)take_byte(&c);
+            location.column = (int32_t)byte_reader_u8(&in);
+            location.end_column = (int32_t)byte_reader_u8(&in);
         } else if (form == FORM_NO_COLUMNS) {
-            line = add_checked(&c, line, take_signed_varint(&c));
+            line = add_checked(&in, line, take_signed_varint(&in));
             location.line = location.end_line = line;
         } else if (form == FORM_LONG) {
-            line = add_checked(&c, line, take_signed_varint(&c));
+            line = add_checked(&in, line, take_signed_varint(&in));
             location.line = line;
-            location.end_line = add_checked(&c, line, take_count(&c));
-            location.column = take_count(&c) - 1;
-            location.end_column = take_count(&c) - 1;
+            location.end_line = add_checked(&in, line, take_count(&in));
+            location.column = take_count(&in) - 1;
+            location.end_column = take_count(&in) - 1;
         }
         const uint32_t units = (head & 7) + 1;
 
-        if (c.failed)
+        if (in.is_bad)
             return false;
         if (unit < start + units) {
             *out = location;

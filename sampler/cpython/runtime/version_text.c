@@ -9,42 +9,42 @@
 
 enum { BLOCK_BYTES = 1 << 20, TEXT_BYTES = 32, NEIGHBOURS = 3, FINAL = 0xf };
 
-struct cursor {
+struct rest {
     const char *at, *end;
 };
 
-static bool take_text(struct cursor *c, const char *text)
+static bool take_text(struct rest *rest, const char *text)
 {
     const size_t bytes = strlen(text);
-    if ((size_t)(c->end - c->at) < bytes || memcmp(c->at, text, bytes) != 0)
+    if ((size_t)(rest->end - rest->at) < bytes || memcmp(rest->at, text, bytes) != 0)
         return false;
-    c->at += bytes;
+    rest->at += bytes;
     return true;
 }
 
-static bool take_number(struct cursor *c, uint32_t *out)
+static bool take_number(struct rest *rest, uint32_t *out)
 {
-    const char *const start = c->at;
+    const char *const start = rest->at;
     uint32_t value = 0;
-    while (c->at < c->end && *c->at >= '0' && *c->at <= '9' && c->at - start < 3)
-        value = value * 10 + (uint32_t)(*c->at++ - '0');
+    while (rest->at < rest->end && *rest->at >= '0' && *rest->at <= '9' && rest->at - start < 3)
+        value = value * 10 + (uint32_t)(*rest->at++ - '0');
     *out = value;
-    return c->at > start && value <= UINT8_MAX;
+    return rest->at > start && value <= UINT8_MAX;
 }
 
 uint32_t version_text_parse(const char *text, size_t bytes)
 {
-    struct cursor c = { text, text + bytes };
+    struct rest rest = { text, text + bytes };
     uint32_t minor, micro, serial = 0;
-    if (!take_text(&c, "3.") || !take_number(&c, &minor) || !take_text(&c, ".") ||
-        !take_number(&c, &micro))
+    if (!take_text(&rest, "3.") || !take_number(&rest, &minor) || !take_text(&rest, ".") ||
+        !take_number(&rest, &micro))
         return 0;
-    const uint32_t level = take_text(&c, "a")    ? 0xa
-                           : take_text(&c, "b")  ? 0xb
-                           : take_text(&c, "rc") ? 0xc
-                                                 : FINAL;
-    if ((level != FINAL && (!take_number(&c, &serial) || serial > 0xf)) ||
-        (!take_text(&c, " (") && !take_text(&c, "+ (")))
+    const uint32_t level = take_text(&rest, "a")    ? 0xa
+                           : take_text(&rest, "b")  ? 0xb
+                           : take_text(&rest, "rc") ? 0xc
+                                                    : FINAL;
+    if ((level != FINAL && (!take_number(&rest, &serial) || serial > 0xf)) ||
+        (!take_text(&rest, " (") && !take_text(&rest, "+ (")))
         return 0;
     return 3u << 24 | minor << 16 | micro << 8 | level << 4 | serial;
 }
