@@ -5,7 +5,7 @@
  * (kernel/kernel_engine.h) takes the stacks that a program in the kernel has copied.  Each says of a thread at an
  * instant the same: struct thread_reading.  Nothing behind that knows which of them runs.
  *
- * Ownership: `create` makes, `destroy` frees.  An engine borrows its session, and its targets from `add` to `remove`.
+ * Ownership: engine_create makes, engine_destroy frees.  An engine borrows its session, and its targets from `add` to `remove`.
  * Threads: the profile's writer.
  * Units: nanoseconds of CLOCK_MONOTONIC.
  */
@@ -88,9 +88,11 @@ struct engine_ops {
     /* The engine samples by itself, at instants of its own: a tick takes what it has sampled since the last one, and it counts
      * its instants itself.  Otherwise a tick is an instant, and reads the targets. */
     bool samples_by_itself;
-    MUST_CHECK enum err_code (*create)(const struct engine_session *session,
-                                       struct engine **out, struct err *err);
-    void (*destroy)(struct engine *engine);
+    size_t bytes; /* of the engine */
+    /* The engine is zeroed behind its head. */
+    MUST_CHECK enum err_code (*init)(struct engine *engine, struct err *err);
+    /* Frees what the engine has, also after a failed init. */
+    void (*deinit)(struct engine *engine);
     MUST_CHECK enum err_code (*add)(struct engine *engine, struct target *target,
                                     struct err *err);
     /* Counts what is known of the target up to now.  It is removed also if that fails. */
@@ -108,19 +110,19 @@ struct engine_ops {
     uint64_t (*wait)(struct engine *engine, uint64_t until_ns);
     void (*set_rate)(struct engine *engine, double rate_hz);
     /* How often to tick it, where rate_hz is the rate of the session. */
-    double (*tick_hz)(const struct engine *engine, double rate_hz, uint64_t now_ns);
+    double (*tick_hz)(struct engine *engine, double rate_hz, uint64_t now_ns);
     /* Counts what is known up to now; call before the profile is sealed.  is_last: nothing is left for later. */
     MUST_CHECK enum err_code (*flush)(struct engine *engine, uint64_t now_ns, bool is_last);
     /* Since when has the thread stood where thread->stack has it, as far as the engine knows?  0: it moves, or waits for no lock.  NULL: nobody
      * counts for what threads wait. */
-    uint64_t (*stands_since)(const struct engine *engine, const struct target *target,
+    uint64_t (*stands_since)(struct engine *engine, const struct target *target,
                              const struct thread *thread, uint64_t now_ns);
     /* Does it still stand there?  thread->stack is its stack then. */
     MUST_CHECK enum err_code (*check_stands)(struct engine *engine, const struct target *target,
                                              const struct thread *thread, uint64_t now_ns,
                                              bool *stands_out);
     /* The part of the target that it does not sample, for its user; NULL: it samples all. */
-    const char *(*warning)(const struct engine *engine, const struct target *target);
+    const char *(*warning)(struct engine *engine, const struct target *target);
 };
 
 /* An engine begins with this. */
@@ -128,5 +130,11 @@ struct engine {
     const struct engine_ops *ops;
     const struct engine_session *session;
 };
+
+MUST_CHECK enum err_code engine_create(const struct engine_ops *ops,
+                                       const struct engine_session *session,
+                                       struct engine **out, struct err *err);
+/* NULL is fine. */
+void engine_destroy(struct engine *engine);
 
 #endif /* SAMPLER_SESSION_ENGINE_H */

@@ -243,7 +243,7 @@ static bool do_tick(struct loop *loop)
 
 static double tick_hz(const struct loop *loop, uint64_t now_ns)
 {
-    const struct engine *const engine = loop->local->targets.engine;
+    struct engine *const engine = loop->local->targets.engine;
     return engine->ops->tick_hz(engine, loop->budget.rate_hz, now_ns);
 }
 

@@ -86,27 +86,26 @@ enum err_code targets_use_engine(struct targets *targets, const struct engine_op
 {
     struct engine *const before = targets->engine;
     struct engine *engine = NULL;
-    enum err_code rc = ops->create(&targets->engine_session, &engine, err);
+    enum err_code rc = engine_create(ops, &targets->engine_session, &engine, err);
     if (rc)
         return rc;
     for (size_t i = 0; i < targets->count && !rc; i++)
         rc = ops->add(engine, targets->items[i], err);
     if (rc) {
-        ops->destroy(engine);
+        engine_destroy(engine);
         return rc;
     }
     targets->engine = engine;
     if (before_out)
         *before_out = before;
-    else if (before)
-        before->ops->destroy(before);
+    else
+        engine_destroy(before);
     return ERR_OK;
 }
 
 static void close_targets(struct targets *targets)
 {
-    if (targets->engine)
-        targets->engine->ops->destroy(targets->engine);
+    engine_destroy(targets->engine);
     targets->engine = NULL;
     while (targets->count > 0) {
         struct target *const target = targets->items[--targets->count];

@@ -1,7 +1,5 @@
 #include "sampler/session/kernel/kernel_engine.h"
 
-#include <stdlib.h>
-
 #include "sampler/base/clock.h"
 #include "sampler/cpython/python_copies.h"
 #include "sampler/kernel/engine.h"
@@ -28,40 +26,32 @@ struct kernel_engine {
     size_t next_check; /* of the targets: asked next whether it still runs */
 };
 
-static struct kernel_engine *own_engine(struct engine *engine)
+static struct kernel_engine *kernel_of(struct engine *engine)
 {
     return (struct kernel_engine *)(void *)engine;
 }
 
-static const struct kernel_engine *own_const(const struct engine *engine)
+static void deinit(struct engine *engine)
 {
-    return (const struct kernel_engine *)(const void *)engine;
-}
-
-static void destroy(struct engine *engine)
-{
-    struct kernel_engine *const kernel = own_engine(engine);
+    struct kernel_engine *const kernel = kernel_of(engine);
     kernel_feed_destroy(kernel->feed);
     engines_give_back(engine->session->options->engines, kernel->kernel);
-    free(kernel);
 }
 
 void kernel_engine_give_up(struct engine *engine, const char *why)
 {
-    struct kernel_engine *const kernel = own_engine(engine);
+    struct kernel_engine *const kernel = kernel_of(engine);
     kernel_feed_destroy(kernel->feed);
     engines_give_up(engine->session->options->engines, kernel->kernel, why);
-    free(kernel);
+    kernel->feed = NULL;
+    kernel->kernel = NULL;
+    engine_destroy(engine);
 }
 
-static enum err_code create(const struct engine_session *session, struct engine **out,
-                            struct err *err)
+static enum err_code init(struct engine *engine, struct err *err)
 {
-    const struct session_options *const options = session->options;
-    struct kernel_engine *const kernel = calloc(1, sizeof *kernel);
-    if (!kernel)
-        return err_nomem(err);
-    kernel->engine = (struct engine){ &kernel_engine_ops, session };
+    struct kernel_engine *const kernel = kernel_of(engine);
+    const struct session_options *const options = engine->session->options;
     const measure_set measures = options->measures;
     const unsigned events =
         (measure_set_has(measures, MEASURE_TIME) ? KERNEL_EVENT_TIME : 0u) |
@@ -72,20 +62,16 @@ static enum err_code create(const struct engine_session *session, struct engine 
         engines_take(options->engines, options->rate_hz, events, &kernel->kernel, err);
     struct kernel_paths *paths = NULL;
     if (!rc && options->kernel_frames)
-        rc = kernel_paths_create(session->profile, engines_kallsyms(options->engines), &paths,
-                                 err);
+        rc = kernel_paths_create(engine->session->profile, engines_kallsyms(options->engines),
+                                 &paths, err);
     if (!rc)
         rc = kernel_feed_create(kernel->kernel, measures, paths, &kernel->feed, err);
-    if (rc)
-        destroy(&kernel->engine);
-    else
-        *out = &kernel->engine;
     return rc;
 }
 
 static enum err_code add(struct engine *engine, struct target *target, struct err *err)
 {
-    struct kernel_engine *const kernel = own_engine(engine);
+    struct kernel_engine *const kernel = kernel_of(engine);
     const enum err_code rc = kernel_feed_add(kernel->feed, target, err);
     if (!rc)
         kernel->targets[kernel->count++] = target;
@@ -94,7 +80,7 @@ static enum err_code add(struct engine *engine, struct target *target, struct er
 
 static enum err_code remove_target(struct engine *engine, struct target *target)
 {
-    struct kernel_engine *const kernel = own_engine(engine);
+    struct kernel_engine *const kernel = kernel_of(engine);
     for (size_t i = kernel->count; i-- > 0;)
         if (kernel->targets[i] == target)
             kernel->targets[i] = kernel->targets[--kernel->count];
@@ -103,7 +89,7 @@ static enum err_code remove_target(struct engine *engine, struct target *target)
 
 static void begin(struct engine *engine)
 {
-    kernel_feed_begin(own_engine(engine)->feed);
+    kernel_feed_begin(kernel_of(engine)->feed);
 }
 
 /* The instants since the last call.  Tasks are read first, so that the stacks of running tasks find them. */
@@ -144,7 +130,7 @@ static bool check_some(struct kernel_engine *kernel, struct ending *out)
 
 static bool tick(struct engine *engine, struct engine_tick *tick, struct ending *out)
 {
-    struct kernel_engine *const kernel = own_engine(engine);
+    struct kernel_engine *const kernel = kernel_of(engine);
     enum err_code rc = pass_instants(kernel);
     if (!rc)
         rc = kernel_feed_drain(kernel->feed);
@@ -160,48 +146,48 @@ static bool skip(struct engine *engine, uint64_t instant_ns)
 
 static void pause_feed(struct engine *engine)
 {
-    kernel_feed_skip(own_engine(engine)->feed);
+    kernel_feed_skip(kernel_of(engine)->feed);
 }
 
 static uint64_t wait_for_records(struct engine *engine, uint64_t until_ns)
 {
-    return kernel_feed_wait(own_engine(engine)->feed, until_ns);
+    return kernel_feed_wait(kernel_of(engine)->feed, until_ns);
 }
 
 static void set_rate(struct engine *engine, double rate_hz)
 {
-    kernel_feed_set_rate(own_engine(engine)->feed, rate_hz);
+    kernel_feed_set_rate(kernel_of(engine)->feed, rate_hz);
 }
 
-static double tick_hz(const struct engine *engine, double rate_hz, uint64_t now_ns)
+static double tick_hz(struct engine *engine, double rate_hz, uint64_t now_ns)
 {
     const struct session_options *const options = engine->session->options;
     (void)rate_hz;
     return options->subprocesses || options->async != SESSION_ASYNC_OFF
                ? BUSY_DRAIN_HZ
-               : kernel_feed_drain_hz(own_const(engine)->feed, now_ns);
+               : kernel_feed_drain_hz(kernel_of(engine)->feed, now_ns);
 }
 
 static enum err_code flush(struct engine *engine, uint64_t now_ns, bool is_last)
 {
-    struct kernel_engine *const kernel = own_engine(engine);
+    struct kernel_engine *const kernel = kernel_of(engine);
     struct quality *const quality = profile_quality(engine->session->profile);
     const enum err_code rc = pass_instants(kernel);
     return rc ? rc : kernel_feed_flush(kernel->feed, quality, now_ns, is_last);
 }
 
-static uint64_t stands_since(const struct engine *engine, const struct target *target,
+static uint64_t stands_since(struct engine *engine, const struct target *target,
                              const struct thread *thread, uint64_t now_ns)
 {
     (void)now_ns;
-    return kernel_feed_stands_since(own_const(engine)->feed, target, thread);
+    return kernel_feed_stands_since(kernel_of(engine)->feed, target, thread);
 }
 
 static enum err_code check_stands(struct engine *engine, const struct target *target,
                                   const struct thread *thread, uint64_t now_ns,
                                   bool *stands_out)
 {
-    return kernel_feed_check_stands(own_engine(engine)->feed, target, thread, now_ns,
+    return kernel_feed_check_stands(kernel_of(engine)->feed, target, thread, now_ns,
                                     stands_out);
 }
 
@@ -212,7 +198,7 @@ static bool has_unfollowed_interpreters(const struct target *target)
            !python_searched_interpreters(target->python, followed, KERNEL_MAX_INTERPRETERS);
 }
 
-static const char *warning(const struct engine *engine, const struct target *target)
+static const char *warning(struct engine *engine, const struct target *target)
 {
     (void)engine;
     return has_unfollowed_interpreters(target)
@@ -221,9 +207,9 @@ static const char *warning(const struct engine *engine, const struct target *tar
                : NULL;
 }
 
-const char *kernel_engine_unfit(const struct engine *engine)
+const char *kernel_engine_unfit(struct engine *engine)
 {
-    const struct kernel_engine *const kernel = own_const(engine);
+    struct kernel_engine *const kernel = kernel_of(engine);
     size_t all = 0, unknown = 0;
     for (size_t i = 0; i < kernel->count; i++) {
         const struct python *const python = kernel->targets[i]->python;
@@ -241,8 +227,9 @@ const char *kernel_engine_unfit(const struct engine *engine)
 
 const struct engine_ops kernel_engine_ops = {
     .samples_by_itself = true,
-    .create = create,
-    .destroy = destroy,
+    .bytes = sizeof(struct kernel_engine),
+    .init = init,
+    .deinit = deinit,
     .add = add,
     .remove = remove_target,
     .begin = begin,

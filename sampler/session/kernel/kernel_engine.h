@@ -12,7 +12,7 @@
 extern const struct engine_ops kernel_engine_ops;
 
 /* Why another engine is the better one for its targets; NULL: none is. */
-const char *kernel_engine_unfit(const struct engine *engine);
+const char *kernel_engine_unfit(struct engine *engine);
 /* Destroys it, and closes what it holds for all sessions, so that its descriptors are free. */
 void kernel_engine_give_up(struct engine *engine, const char *why);
 

@@ -17,38 +17,33 @@ struct remote_engine {
     size_t count;
 };
 
-static struct remote_engine *own(struct engine *engine)
+static struct remote_engine *remote_of(struct engine *engine)
 {
     return (struct remote_engine *)(void *)engine;
 }
 
-static enum err_code create(const struct engine_session *session, struct engine **out,
-                            struct err *err)
+static enum err_code init(struct engine *engine, struct err *err)
 {
-    struct remote_engine *const remote = calloc(1, sizeof *remote);
-    if (!remote)
-        return err_nomem(err);
-    remote->engine = (struct engine){ &remote_engine_ops, session };
+    struct remote_engine *const remote = remote_of(engine);
+    (void)err;
     stopper_init(&remote->tick.stopper);
     random_init_any(&remote->tick.random);
-    *out = &remote->engine;
     return ERR_OK;
 }
 
-static void destroy(struct engine *engine)
+static void deinit(struct engine *engine)
 {
-    struct remote_engine *const remote = own(engine);
+    struct remote_engine *const remote = remote_of(engine);
     for (size_t i = 0; i < remote->count; i++)
         free(remote->targets[i]);
     stopper_deinit(&remote->tick.stopper);
     native_copies_deinit(&remote->tick.stopped);
     native_copies_deinit(&remote->tick.asleep);
-    free(remote);
 }
 
 static enum err_code add(struct engine *engine, struct target *target, struct err *err)
 {
-    struct remote_engine *const remote = own(engine);
+    struct remote_engine *const remote = remote_of(engine);
     struct remote_target *const added = malloc(sizeof *added);
     if (!added)
         return err_nomem(err);
@@ -59,7 +54,7 @@ static enum err_code add(struct engine *engine, struct target *target, struct er
 
 static enum err_code remove_target(struct engine *engine, struct target *target)
 {
-    struct remote_engine *const remote = own(engine);
+    struct remote_engine *const remote = remote_of(engine);
     enum err_code rc = ERR_OK;
     for (size_t i = remote->count; i-- > 0;)
         if (remote->targets[i]->target == target) {
@@ -78,7 +73,7 @@ static void forget_nothing(struct engine *engine)
 
 static bool tick(struct engine *engine, struct engine_tick *instant, struct ending *out)
 {
-    struct remote_engine *const remote = own(engine);
+    struct remote_engine *const remote = remote_of(engine);
     const struct engine_session *const session = engine->session;
     struct remote_tick *const tick = &remote->tick;
     bool goes_on = true;
@@ -110,7 +105,7 @@ static bool tick(struct engine *engine, struct engine_tick *instant, struct endi
 
 static bool skip(struct engine *engine, uint64_t instant_ns)
 {
-    struct remote_engine *const remote = own(engine);
+    struct remote_engine *const remote = remote_of(engine);
     if (!remote->count || remote->tick.weight > 1 || remote->tick.stopper.count)
         return false;
     for (size_t i = 0; i < remote->count; i++)
@@ -127,7 +122,7 @@ static void set_rate(struct engine *engine, double rate_hz)
     (void)engine, (void)rate_hz;
 }
 
-static double tick_hz(const struct engine *engine, double rate_hz, uint64_t now_ns)
+static double tick_hz(struct engine *engine, double rate_hz, uint64_t now_ns)
 {
     (void)engine, (void)now_ns;
     return rate_hz;
@@ -135,7 +130,7 @@ static double tick_hz(const struct engine *engine, double rate_hz, uint64_t now_
 
 static enum err_code flush(struct engine *engine, uint64_t now_ns, bool is_last)
 {
-    struct remote_engine *const remote = own(engine);
+    struct remote_engine *const remote = remote_of(engine);
     enum err_code rc = ERR_OK;
     (void)is_last;
     for (size_t i = 0; i < remote->count && !rc; i++)
@@ -146,7 +141,7 @@ static enum err_code flush(struct engine *engine, uint64_t now_ns, bool is_last)
 /* Readings of threads that move come at most this long after each other. */
 static const uint64_t MAX_AGE_NS = 200 * NS_PER_MS;
 
-static uint64_t stands_since(const struct engine *engine, const struct target *target,
+static uint64_t stands_since(struct engine *engine, const struct target *target,
                              const struct thread *thread, uint64_t now_ns)
 {
     const struct thread_reading *const reading = reading_of(thread);
@@ -165,15 +160,16 @@ static enum err_code check_stands(struct engine *engine, const struct target *ta
     return ERR_OK;
 }
 
-static const char *warning(const struct engine *engine, const struct target *target)
+static const char *warning(struct engine *engine, const struct target *target)
 {
     (void)engine, (void)target;
     return NULL;
 }
 
 const struct engine_ops remote_engine_ops = {
-    .create = create,
-    .destroy = destroy,
+    .bytes = sizeof(struct remote_engine),
+    .init = init,
+    .deinit = deinit,
     .add = add,
     .remove = remove_target,
     .begin = forget_nothing,

@@ -27,31 +27,25 @@ struct stored_tick {
     uint64_t now_ns;
 };
 
-static struct stored_engine *own(struct engine *engine)
+static struct stored_engine *stored_of(struct engine *engine)
 {
     return (struct stored_engine *)(void *)engine;
 }
 
-static enum err_code create(const struct engine_session *session, struct engine **out,
-                            struct err *err)
+static enum err_code init(struct engine *engine, struct err *err)
 {
-    struct stored_engine *const stored = calloc(1, sizeof *stored);
-    if (!stored)
-        return err_nomem(err);
-    stored->engine = (struct engine){ &stored_engine_ops, session };
-    *out = &stored->engine;
+    (void)engine, (void)err;
     return ERR_OK;
 }
 
-static void destroy(struct engine *engine)
+static void deinit(struct engine *engine)
 {
-    native_copies_deinit(&own(engine)->copies);
-    free(engine);
+    native_copies_deinit(&stored_of(engine)->copies);
 }
 
 static enum err_code add(struct engine *engine, struct target *target, struct err *err)
 {
-    struct stored_engine *const stored = own(engine);
+    struct stored_engine *const stored = stored_of(engine);
     (void)err;
     stored->targets[stored->count++] = target;
     return ERR_OK;
@@ -59,7 +53,7 @@ static enum err_code add(struct engine *engine, struct target *target, struct er
 
 static enum err_code remove_target(struct engine *engine, struct target *target)
 {
-    struct stored_engine *const stored = own(engine);
+    struct stored_engine *const stored = stored_of(engine);
     for (size_t i = stored->count; i-- > 0;)
         if (stored->targets[i] == target)
             stored->targets[i] = stored->targets[--stored->count];
@@ -160,7 +154,7 @@ static enum err_code sample(struct stored_tick *now)
 
 static bool tick(struct engine *engine, struct engine_tick *instant, struct ending *out)
 {
-    struct stored_engine *const stored = own(engine);
+    struct stored_engine *const stored = stored_of(engine);
     const struct engine_session *const session = engine->session;
     bool goes_on = true;
     instant->has_sampled = false;
@@ -199,7 +193,7 @@ static void set_rate(struct engine *engine, double rate_hz)
     (void)engine, (void)rate_hz;
 }
 
-static double tick_hz(const struct engine *engine, double rate_hz, uint64_t now_ns)
+static double tick_hz(struct engine *engine, double rate_hz, uint64_t now_ns)
 {
     (void)engine, (void)now_ns;
     return rate_hz;
@@ -211,15 +205,16 @@ static enum err_code flush(struct engine *engine, uint64_t now_ns, bool is_last)
     return ERR_OK;
 }
 
-static const char *warning(const struct engine *engine, const struct target *target)
+static const char *warning(struct engine *engine, const struct target *target)
 {
     (void)engine, (void)target;
     return NULL;
 }
 
 const struct engine_ops stored_engine_ops = {
-    .create = create,
-    .destroy = destroy,
+    .bytes = sizeof(struct stored_engine),
+    .init = init,
+    .deinit = deinit,
     .add = add,
     .remove = remove_target,
     .begin = do_nothing,
