@@ -1,7 +1,7 @@
 /*
  * Chrome's trace events, a list or one within an object: complete events ("X"), pairs of "B" and "E", processor profiles ("P",
- * chrome_profile.h), and names of threads and processes ("M").
- * All others, such as asynchronous ones and counters, are left out.
+ * chrome_profile.h), samples (chrome_samples.h), and names of threads and processes ("M").
+ * All others, such as asynchronous ones and counters, are left out, and samples where there are events with a length.
  *
  * Events may come in any order but for pairs, so the file is read once, and events are sorted: the time of a frame is that of its event without
  * the events within it.  An event that ends behind the one in which it began is cut.
@@ -15,9 +15,11 @@
 #include "sampler/base/idmap.h"
 #include "sampler/base/vec.h"
 #include "sampler/foreign/chrome_profile.h"
+#include "sampler/foreign/chrome_samples.h"
 #include "sampler/foreign/formats.h"
 #include "sampler/foreign/gather.h"
 #include "sampler/foreign/json_reader.h"
+#include "sampler/foreign/location.h"
 #include "sampler/foreign/sorter.h"
 #include "sampler/profile/profile.h"
 
@@ -38,8 +40,9 @@ struct trace_thread {
 
 struct trace_event {
     char name[TEXT_BYTES], file[TEXT_BYTES], label[TEXT_BYTES]; /* label: args.name */
-    int64_t pid, tid, at_ns, duration_ns, line;
-    uint64_t id; /* of its "id", a text or a number */
+    int64_t pid, tid, at_ns, duration_ns, line, weight;
+    uint32_t frame; /* of its stack; 0: it has none */
+    uint64_t id;    /* of its "id", a text or a number */
     char phase;
 };
 
@@ -55,6 +58,8 @@ struct chrome_trace {
     uint32_t complete_count;
     struct trace_event event;
     struct chrome_profiles profiles;
+    struct chrome_samples samples;
+    char counts[GATHER_TEXT_BYTES]; /* what the weights of samples are of */
 };
 
 static enum err_code find_row(struct chrome_trace *trace, int64_t pid, int64_t tid,
@@ -108,7 +113,8 @@ static enum err_code read_event(struct chrome_trace *trace, struct err *err)
     enum err_code rc = ERR_OK;
     *event->name = *event->file = *event->label = event->phase = '\0';
     event->pid = event->tid = event->at_ns = event->duration_ns = event->line = 0;
-    event->id = 0;
+    event->id = event->frame = 0;
+    event->weight = 1;
     chrome_profile_begin(&trace->profiles);
     while (!rc && json_reader_key(json)) {
         if (json_reader_is(json, "name")) {
@@ -126,6 +132,10 @@ static enum err_code read_event(struct chrome_trace *trace, struct err *err)
             event->tid = json_reader_int(json);
         } else if (json_reader_is(json, "args")) {
             rc = read_arguments(trace, err);
+        } else if (json_reader_is(json, "sf") || json_reader_is(json, "stack")) {
+            rc = chrome_samples_read_stack(&trace->samples, json, &event->frame, err);
+        } else if (json_reader_is(json, "weight")) {
+            event->weight = json_reader_int(json);
         } else if (json_reader_is(json, "id")) {
             const enum json_token token = json_reader_next(json);
             if (token == JSON_STRING || token == JSON_NUMBER)
@@ -139,24 +149,15 @@ static enum err_code read_event(struct chrome_trace *trace, struct err *err)
     return rc;
 }
 
-/* The frame of an event: its arguments have its file and line, or its name does, "work (app.py:12)", as viztracer writes it. */
+/* The frame of an event: its arguments have its file and line, or its name does. */
 static enum err_code find_frame(struct chrome_trace *trace, frame_id *out, struct err *err)
 {
     const struct trace_event *const event = &trace->event;
     struct gather_text name = { event->name, strlen(event->name) };
     struct gather_text file = { event->file, strlen(event->file) };
-    const char *const colon = strrchr(event->name, ':'), *const open =
-                                                             strstr(event->name, " (");
     int64_t first_line = 0;
-    if (file.bytes == 0 && open && colon > open && name.text[name.bytes - 1] == ')') {
-        char *end;
-        const long line = strtol(colon + 1, &end, 10);
-        if (end == name.text + name.bytes - 1 && end > colon + 1) {
-            file = (struct gather_text){ open + 2, (size_t)(colon - open - 2) };
-            name.bytes = (size_t)(open - name.text);
-            first_line = line;
-        }
-    }
+    if (file.bytes == 0)
+        (void)location_split(name, &name, &file, &first_line);
     if (file.bytes == 0 && *event->name == '<')
         file = (struct gather_text){ "~", 1 };
     if (name.bytes == 0)
@@ -184,6 +185,20 @@ static enum err_code close_event(struct chrome_trace *trace, uint32_t number, ui
                      err);
 }
 
+static enum err_code take_sample(struct chrome_trace *trace, struct err *err)
+{
+    const struct trace_event *const event = &trace->event;
+    uint32_t number = 0;
+    if (event->at_ns < 0 || event->weight < 0)
+        return err_set(err, ERR_CORRUPT, "a sample has a time or a weight below 0");
+    if (!*trace->counts)
+        gather_keep(trace->counts, (struct gather_text){ event->name, strlen(event->name) });
+    const enum err_code rc = find_row(trace, event->pid, event->tid, &number, err);
+    return rc ? rc
+              : chrome_samples_add(&trace->samples, number, (uint64_t)event->at_ns,
+                                   (uint64_t)event->weight, event->frame, err);
+}
+
 static enum err_code take_event(struct chrome_trace *trace, struct err *err)
 {
     const struct trace_event *const event = &trace->event;
@@ -203,6 +218,8 @@ static enum err_code take_event(struct chrome_trace *trace, struct err *err)
     if (event->phase == 'P' && (is_start || strcmp(event->name, "ProfileChunk") == 0))
         return chrome_profile_take(&trace->profiles, is_start, event->pid, event->tid,
                                    event->id, event->at_ns, err);
+    if (event->phase == 'P' && event->frame)
+        return take_sample(trace, err);
     if (event->phase != 'X' && event->phase != 'B' && event->phase != 'E')
         return ERR_OK;
     if (event->at_ns < 0 || event->duration_ns < 0 ||
@@ -233,7 +250,10 @@ static enum err_code take_event(struct chrome_trace *trace, struct err *err)
     return ERR_OK;
 }
 
-static enum err_code read_list(struct chrome_trace *trace, struct err *err)
+/* take: what is done with each event. */
+static enum err_code read_list(struct chrome_trace *trace,
+                               enum err_code (*take)(struct chrome_trace *, struct err *),
+                               struct err *err)
 {
     struct json_reader *const json = &trace->json;
     enum err_code rc = ERR_OK;
@@ -244,7 +264,7 @@ static enum err_code read_list(struct chrome_trace *trace, struct err *err)
         }
         rc = read_event(trace, err);
         if (!rc && !json->input.code)
-            rc = take_event(trace, err);
+            rc = take(trace, err);
     }
     return rc;
 }
@@ -255,14 +275,17 @@ static enum err_code read_events(void *context, struct err *err)
     struct json_reader *const json = &trace->json;
     enum err_code rc = ERR_OK;
     if (json_reader_next(json) == JSON_ARRAY)
-        return read_list(trace, err);
+        return read_list(trace, take_event, err);
     if (json->token != JSON_OBJECT)
         return ERR_OK;
     while (!rc && json_reader_key(json)) {
-        if (!json_reader_is(json, "traceEvents"))
+        const bool is_samples = json_reader_is(json, "samples");
+        if (json_reader_is(json, "stackFrames"))
+            rc = chrome_samples_read_frames(&trace->samples, json, err);
+        else if (!is_samples && !json_reader_is(json, "traceEvents"))
             json_reader_skip(json);
         else if (json_reader_enter(json, JSON_ARRAY))
-            rc = read_list(trace, err);
+            rc = read_list(trace, is_samples ? take_sample : take_event, err);
     }
     return rc;
 }
@@ -274,9 +297,9 @@ static struct gather_text name_of(const struct chrome_trace *trace, uint32_t num
     return (struct gather_text){ string.text, string.length };
 }
 
-static enum err_code gather_row(struct chrome_trace *trace, uint32_t number, thread_id *out,
-                                struct err *err)
+static enum err_code gather_row(void *context, uint32_t number, thread_id *out, struct err *err)
 {
+    struct chrome_trace *const trace = context;
     const struct trace_thread thread = trace->threads[number];
     uint32_t process = 0;
     const enum err_code rc = find_row(trace, thread.pid, NO_THREAD, &process, err);
@@ -356,10 +379,30 @@ static enum err_code sweep_events(struct chrome_trace *trace, struct err *err)
     return rc;
 }
 
+/* Samples are the profile where nothing else is. */
+static enum err_code gather_samples(struct chrome_trace *trace, struct err *err)
+{
+    struct gather *const gather = trace->gather;
+    const bool has_weights = trace->samples.has_weights;
+    if (trace->samples.samples.added == 0)
+        return ERR_OK;
+    if (gather->samples.added > 0) {
+        snprintf(gather->lacks, sizeof gather->lacks,
+                 "states, times of day, %" PRIu64 " samples beside events",
+                 trace->samples.samples.added);
+        return ERR_OK;
+    }
+    gather->is_time = gather->has_instants = !has_weights;
+    if (has_weights)
+        snprintf(gather->counts, sizeof gather->counts, "%s", trace->counts);
+    return chrome_samples_gather(&trace->samples, gather_row, trace, err);
+}
+
 bool chrome_trace_begins(const unsigned char *data, size_t bytes)
 {
     return bytes > 0 && (*data == '[' || *data == '{') &&
-           (input_has(data, bytes, "\"traceEvents\"") || input_has(data, bytes, "\"ph\""));
+           (input_has(data, bytes, "\"traceEvents\"") || input_has(data, bytes, "\"ph\"") ||
+            input_has(data, bytes, "\"stackFrames\""));
 }
 
 enum err_code chrome_trace_read(struct gather *gather, int fd, struct err *err)
@@ -372,17 +415,21 @@ enum err_code chrome_trace_read(struct gather *gather, int fd, struct err *err)
     snprintf(gather->lacks, sizeof gather->lacks, "states, times of day");
     idmap_init(&trace->thread_index);
     chrome_profiles_init(&trace->profiles, gather);
+    chrome_samples_init(&trace->samples, gather);
     enum err_code rc = json_reader_pass(&trace->json, fd, read_events, trace, err);
     for (uint32_t i = 0; i < trace->thread_count && !rc; i++)
         while (trace->threads[i].depth > 0 && !rc)
             rc = close_event(trace, i, trace->threads[i].last_ns, err);
     if (!rc)
         rc = sweep_events(trace, err);
+    if (!rc)
+        rc = gather_samples(trace, err);
     for (size_t i = 0; i < trace->thread_count; i++)
         free(trace->threads[i].open);
     free(trace->threads);
     sorter_deinit(&trace->events);
     chrome_profiles_deinit(&trace->profiles);
+    chrome_samples_deinit(&trace->samples);
     idmap_deinit(&trace->thread_index);
     free(trace);
     return rc;

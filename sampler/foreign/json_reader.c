@@ -322,7 +322,7 @@ bool json_reader_scaled(const struct json_reader *json, int shift, int64_t *out)
     uint64_t value = 0;
     int digits = 0, power = shift;
     bool is_fraction = false, has_digits = false;
-    if (json->token != JSON_NUMBER)
+    if (json->token != JSON_NUMBER && json->token != JSON_STRING)
         return false;
     for (at += is_negative; (*at >= '0' && *at <= '9') || (*at == '.' && !is_fraction); at++) {
         if (*at == '.') {

@@ -83,7 +83,8 @@ static inline struct gather_text json_reader_text(const struct json_reader *json
     return (struct gather_text){ json->text, json->bytes };
 }
 
-/* The last token, a number, times ten to the power of `shift`, rounded to a whole number.  false: it is no number, or too large. */
+/* The last token, a number or a string of one, times ten to the power of `shift`, rounded to a whole number.  false: it is no number, or
+ * too large. */
 bool json_reader_scaled(const struct json_reader *json, int shift, int64_t *out);
 /* Takes a value that is a number, scaled likewise; another one is passed over, and 0. */
 int64_t json_reader_number(struct json_reader *json, int shift);
