@@ -26,8 +26,8 @@ static const struct {
     { "pprof", pprof_begins, pprof_read },
     { "speedscope", speedscope_begins, speedscope_read },
     { "V8 cpuprofile", cpuprofile_begins, cpuprofile_read },
-    { "Chrome trace", chrome_trace_begins, chrome_trace_read },
     { "Firefox Profiler", gecko_begins, gecko_read },
+    { "Chrome trace", chrome_trace_begins, chrome_trace_read },
     { "collapsed stacks", collapsed_begins, collapsed_read },
 };
 

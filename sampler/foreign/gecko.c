@@ -1,8 +1,11 @@
 /*
- * The processed profiles of the Firefox Profiler: tables of stacks, frames, functions and strings, each of columns, which a thread has itself or
- * shares with all others; and for each thread its samples, as columns too.
+ * Profiles of the Firefox Profiler.  Processed ones have tables of stacks, frames, functions and strings, each of columns, which a thread has
+ * itself or shares with all others; and for each thread its samples, as columns too.  Raw ones, as Firefox writes them, have tables and samples of
+ * rows, with a schema that says which item is what; a frame has its function, file and line as one text, and other processes are profiles
+ * within the profile.
  *
- * Any member may come first, so the file is read for what is shared, then for threads; the columns of samples are read beside one another.
+ * Any member may come first, so the file is read for what is shared, then for threads; the columns of samples are read beside one another.  Only a
+ * schema stands before its rows.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,58 +14,22 @@
 #include "sampler/base/vec.h"
 #include "sampler/foreign/formats.h"
 #include "sampler/foreign/gather.h"
+#include "sampler/foreign/gecko_tables.h"
 #include "sampler/foreign/json_reader.h"
-#include "sampler/profile/profile.h"
 
-/* Columns of tables that stacks are made of. */
-#define GECKO_COLUMNS(X)                    \
-    X(STACK_FRAME, "stackTable", "frame")   \
-    X(STACK_PREFIX, "stackTable", "prefix") \
-    X(FRAME_FUNC, "frameTable", "func")     \
-    X(FRAME_LINE, "frameTable", "line")     \
-    X(FUNC_NAME, "funcTable", "name")       \
-    X(FUNC_FILE, "funcTable", "fileName")   \
-    X(FUNC_SOURCE, "funcTable", "source")   \
-    X(FUNC_LINE, "funcTable", "lineNumber") \
-    X(SOURCE_FILE, "sources", "filename")
-
-enum gecko_column {
-#define X(name, table, key) name,
-    GECKO_COLUMNS(X)
-#undef X
-        COLUMN_COUNT
-};
-
-static const struct {
-    const char *table, *key;
-} columns[] = {
-#define X(name, table, key) { table, key },
-    GECKO_COLUMNS(X)
-#undef X
-};
-
-enum { NONE = -1, MS_SHIFT = 6, TEXT_BYTES = 160 };
+enum { NONE = GECKO_NONE, MS_SHIFT = 6, TEXT_BYTES = 160, MAX_PROCESSES = 1 << 12 };
 /* Milliseconds since 1970 in 2001: what is less is no time of day. */
 #define LEAST_START_MS INT64_C(1000000000000)
-
-struct column {
-    int32_t *values; /* NONE: null */
-    size_t count, room;
-};
-
-struct tables {
-    struct column columns[COLUMN_COUNT];
-    str_id *strings;
-    size_t string_count, string_room;
-    node_id *nodes; /* of stacks */
-    size_t node_count, node_room;
-};
 
 /* Columns of samples that are read beside one another. */
 enum sample_column { SAMPLE_STACK, SAMPLE_TIME, SAMPLE_WEIGHT, SAMPLE_COLUMN_COUNT };
 
+static const char *const sample_keys[] = { "stack", "time", "weight" };
+
 struct gecko_thread {
     uint64_t at[SAMPLE_COLUMN_COUNT]; /* offsets; 0: there is none */
+    uint64_t rows_at;                 /* offset of samples that are rows; 0: they are columns */
+    struct gecko_schema schema;       /* of these rows */
     bool has_deltas;                  /* times are those since the sample before */
     char name[TEXT_BYTES], process[TEXT_BYTES], weight_type[TEXT_BYTES];
     int64_t pid, tid;
@@ -71,169 +38,21 @@ struct gecko_thread {
 struct gecko {
     struct gather *gather;
     struct json_reader file, samples[SAMPLE_COLUMN_COUNT];
-    struct tables shared, own;
+    struct gecko_tables tables;
     int64_t interval_ns;
+    int64_t
+        *process_starts_ns; /* of the processes within a raw profile, since 1970; 0: unknown */
+    size_t process_count, process_room;
     char counts[TEXT_BYTES]; /* the weight type of all threads that are read */
     size_t thread_count, left_out;
-    size_t table_bytes;
 };
 
-static void tables_deinit(struct tables *tables)
+static size_t find_sample_column(const struct json_reader *json)
 {
-    for (size_t i = 0; i < COLUMN_COUNT; i++)
-        free(tables->columns[i].values);
-    free(tables->strings);
-    free(tables->nodes);
-    *tables = (struct tables){ .string_count = 0 };
-}
-
-static void tables_clear(struct tables *tables)
-{
-    for (size_t i = 0; i < COLUMN_COUNT; i++)
-        tables->columns[i].count = 0;
-    tables->string_count = tables->node_count = 0;
-}
-
-/* Makes room for a row, within what tables may need. */
-static enum err_code reserve_row(struct gecko *gecko, void *items, size_t *room, size_t count,
-                                 size_t item_bytes, struct err *err)
-{
-    const size_t before = *room;
-    if (!vec_reserve(items, room, count + 1, item_bytes))
-        return err_nomem(err);
-    gecko->table_bytes += (*room - before) * item_bytes;
-    return gecko->gather->table_bytes && gecko->table_bytes > gecko->gather->table_bytes
-               ? err_set(err, ERR_LIMIT,
-                         "its tables need more than %zu MiB: use a larger --memory",
-                         gecko->gather->table_bytes >> 20)
-               : ERR_OK;
-}
-
-static enum err_code read_column(struct gecko *gecko, struct column *column, struct err *err)
-{
-    struct json_reader *const json = &gecko->file;
-    enum err_code rc = ERR_OK;
-    if (json_reader_next(json) != JSON_ARRAY) {
-        json_reader_skip_rest(json);
-        return ERR_OK;
-    }
-    while (!rc && json_reader_item(json)) {
-        int64_t value = NONE;
-        if (json->token != JSON_NULL &&
-            (!json_reader_scaled(json, 0, &value) || value < NONE || value > INT32_MAX)) {
-            json_reader_fail(json, "a number of a table is out of range");
-            break;
-        }
-        rc = reserve_row(gecko, &column->values, &column->room, column->count,
-                         sizeof *column->values, err);
-        if (!rc)
-            column->values[column->count++] = (int32_t)value;
-    }
-    return rc;
-}
-
-static enum err_code read_strings(struct gecko *gecko, struct tables *tables, struct err *err)
-{
-    struct json_reader *const json = &gecko->file;
-    enum err_code rc = ERR_OK;
-    if (!json_reader_enter(json, JSON_ARRAY))
-        return ERR_OK;
-    while (!rc && json_reader_item(json)) {
-        const struct gather_text text = json_reader_text(json);
-        if (json->token != JSON_STRING) {
-            json_reader_fail(json, "a string is none");
-            break;
-        }
-        rc = reserve_row(gecko, &tables->strings, &tables->string_room, tables->string_count,
-                         sizeof *tables->strings, err);
-        if (!rc)
-            rc = strtab_intern(profile_strings(gecko->gather->profile), text.text, text.bytes,
-                               &tables->strings[tables->string_count++], err);
-    }
-    return rc;
-}
-
-/* Reads the value of the last key, if it is one of the tables; *is_table: it was. */
-static enum err_code read_table(struct gecko *gecko, struct tables *tables, bool *is_table,
-                                struct err *err)
-{
-    struct json_reader *const json = &gecko->file;
-    const char *table = NULL;
-    enum err_code rc = ERR_OK;
-    *is_table = true;
-    if (json_reader_is(json, "stringArray") || json_reader_is(json, "stringTable"))
-        return read_strings(gecko, tables, err);
-    for (size_t i = 0; i < COLUMN_COUNT && !table; i++)
-        table = json_reader_is(json, columns[i].table) ? columns[i].table : NULL;
-    *is_table = table != NULL;
-    if (!table || !json_reader_enter(json, JSON_OBJECT))
-        return ERR_OK;
-    while (!rc && json_reader_key(json)) {
-        size_t i = 0;
-        while (i < COLUMN_COUNT &&
-               (strcmp(columns[i].table, table) != 0 || !json_reader_is(json, columns[i].key)))
-            i++;
-        if (i < COLUMN_COUNT)
-            rc = read_column(gecko, &tables->columns[i], err);
-        else
-            json_reader_skip(json);
-    }
-    return rc;
-}
-
-/* A value of a table of the thread, or of that of all threads; NONE: it has none. */
-static int32_t value_at(const struct gecko *gecko, enum gecko_column which, int32_t row)
-{
-    const struct column *column = &gecko->own.columns[which];
-    if (column->count == 0)
-        column = &gecko->shared.columns[which];
-    return row >= 0 && (size_t)row < column->count ? column->values[row] : NONE;
-}
-
-static struct gather_text string_at(const struct gecko *gecko, int32_t index)
-{
-    const struct profile_snapshot rows = { .profile = gecko->gather->profile };
-    const struct tables *const tables =
-        gecko->own.string_count > 0 ? &gecko->own : &gecko->shared;
-    if (index < 0 || (size_t)index >= tables->string_count)
-        return (struct gather_text){ "", 0 };
-    const struct strtab_string string = profile_string(&rows, tables->strings[index]);
-    return (struct gather_text){ string.text, string.length };
-}
-
-/* Finds the node of each stack of a table; parents stand before children. */
-static enum err_code find_nodes(struct gecko *gecko, struct tables *tables, struct err *err)
-{
-    const size_t count = tables->columns[STACK_FRAME].count;
-    enum err_code rc = ERR_OK;
-    for (size_t i = 0; i < count && !rc; i++) {
-        const int32_t frame = value_at(gecko, STACK_FRAME, (int32_t)i);
-        const int32_t prefix = value_at(gecko, STACK_PREFIX, (int32_t)i);
-        const int32_t function = value_at(gecko, FRAME_FUNC, frame);
-        const int32_t source = value_at(gecko, FUNC_SOURCE, function);
-        struct gather_text name = string_at(gecko, value_at(gecko, FUNC_NAME, function));
-        struct gather_text file =
-            string_at(gecko, source >= 0 ? value_at(gecko, SOURCE_FILE, source)
-                                         : value_at(gecko, FUNC_FILE, function));
-        frame_id id = 0;
-        if (prefix >= 0 && (size_t)prefix >= i)
-            return err_set(err, ERR_CORRUPT, "stack %zu is below a later one", i);
-        if (function == NONE)
-            return err_set(err, ERR_CORRUPT, "stack %zu has no function", i);
-        if (name.bytes == 0)
-            name = (struct gather_text){ "?", 1 };
-        if (file.bytes == 0 && *name.text == '<')
-            file = (struct gather_text){ "~", 1 };
-        rc = gather_frame(gecko->gather, name, file, value_at(gecko, FUNC_LINE, function),
-                          value_at(gecko, FRAME_LINE, frame), &id, err);
-        if (!rc)
-            rc = reserve_row(gecko, &tables->nodes, &tables->node_room, tables->node_count,
-                             sizeof *tables->nodes, err);
-        if (!rc)
-            rc = gather_child(gecko->gather, prefix >= 0 ? tables->nodes[prefix] : 0, id,
-                              &tables->nodes[tables->node_count++], err);
-    }
-    return rc;
+    size_t i = 0;
+    while (i < SAMPLE_COLUMN_COUNT && !json_reader_is(json, sample_keys[i]))
+        i++;
+    return i;
 }
 
 static void read_meta(struct gecko *gecko)
@@ -264,6 +83,41 @@ static void read_meta(struct gecko *gecko)
     gather->interval_ns = (uint64_t)gecko->interval_ns;
 }
 
+/* Reads when the processes within a raw profile began, which the times of their samples are relative to. */
+static enum err_code read_process_starts(struct gecko *gecko, struct err *err)
+{
+    struct json_reader *const json = &gecko->file;
+    if (!json_reader_enter(json, JSON_ARRAY))
+        return ERR_OK;
+    while (json_reader_item(json)) {
+        int64_t start_ns = 0;
+        if (json->token != JSON_OBJECT) {
+            json_reader_fail(json, "a process is no object");
+            break;
+        }
+        if (gecko->process_count == MAX_PROCESSES)
+            return err_set(err, ERR_LIMIT, "it has more than %d processes", MAX_PROCESSES);
+        if (!VEC_RESERVE(gecko->process_starts_ns, gecko->process_room,
+                         gecko->process_count + 1))
+            return err_nomem(err);
+        while (json_reader_key(json)) {
+            if (!json_reader_is(json, "meta")) {
+                json_reader_skip(json);
+                continue;
+            }
+            if (!json_reader_enter(json, JSON_OBJECT))
+                break;
+            while (json_reader_key(json))
+                if (json_reader_is(json, "startTime"))
+                    start_ns = json_reader_number(json, MS_SHIFT);
+                else
+                    json_reader_skip(json);
+        }
+        gecko->process_starts_ns[gecko->process_count++] = start_ns;
+    }
+    return ERR_OK;
+}
+
 static enum err_code read_shared(void *context, struct err *err)
 {
     struct gecko *const gecko = context;
@@ -275,11 +129,13 @@ static enum err_code read_shared(void *context, struct err *err)
         bool is_table = false;
         if (json_reader_is(json, "meta")) {
             read_meta(gecko);
+        } else if (json_reader_is(json, "processes")) {
+            rc = read_process_starts(gecko, err);
         } else if (json_reader_is(json, "shared")) {
             if (!json_reader_enter(json, JSON_OBJECT))
                 break;
             while (!rc && json_reader_key(json)) {
-                rc = read_table(gecko, &gecko->shared, &is_table, err);
+                rc = gecko_tables_read(&gecko->tables, &gecko->tables.shared, &is_table, err);
                 if (!is_table)
                     json_reader_skip(json);
             }
@@ -287,25 +143,28 @@ static enum err_code read_shared(void *context, struct err *err)
             json_reader_skip(json);
         }
     }
-    return rc ? rc : find_nodes(gecko, &gecko->shared, err);
+    return rc ? rc : gecko_tables_find_nodes(&gecko->tables, &gecko->tables.shared, err);
 }
 
-static void find_columns(struct gecko *gecko, struct gecko_thread *thread)
+static void find_samples(struct gecko *gecko, struct gecko_thread *thread)
 {
     struct json_reader *const json = &gecko->file;
     if (!json_reader_enter(json, JSON_OBJECT))
         return;
     while (json_reader_key(json)) {
         const bool is_deltas = json_reader_is(json, "timeDeltas");
-        uint64_t *const at = json_reader_is(json, "stack") ? &thread->at[SAMPLE_STACK]
-                             : is_deltas || json_reader_is(json, "time")
-                                 ? &thread->at[SAMPLE_TIME]
-                             : json_reader_is(json, "weight") ? &thread->at[SAMPLE_WEIGHT]
-                                                              : NULL;
+        const size_t column = is_deltas ? SAMPLE_TIME : find_sample_column(json);
+        uint64_t *const at = column < SAMPLE_COLUMN_COUNT   ? &thread->at[column]
+                             : json_reader_is(json, "data") ? &thread->rows_at
+                                                            : NULL;
         const uint64_t offset = json_reader_offset(json);
         if (json_reader_is(json, "weightType")) {
             gather_copy(thread->weight_type, sizeof thread->weight_type,
                         json_reader_string(json));
+            continue;
+        }
+        if (json_reader_is(json, "schema")) {
+            gecko_schema_read(json, sample_keys, SAMPLE_COLUMN_COUNT, &thread->schema);
             continue;
         }
         if (json_reader_next(json) == JSON_ARRAY && at) {
@@ -314,6 +173,8 @@ static void find_columns(struct gecko *gecko, struct gecko_thread *thread)
         }
         json_reader_skip_rest(json);
     }
+    if (thread->rows_at && !thread->schema.is_known)
+        json_reader_fail(json, "samples have no schema");
 }
 
 /* A number, or the digits with which a text begins. */
@@ -332,67 +193,109 @@ static int64_t read_id(struct json_reader *json)
     return value;
 }
 
+/* How the values of a thread's samples are read. */
+struct sample_values {
+    int64_t stack_count;
+    bool is_ms; /* weights are milliseconds */
+};
+
+/* Takes a value of a sample, whose token was taken. */
+static bool take_value(struct json_reader *json, size_t column,
+                       const struct sample_values *values, int64_t *out)
+{
+    static const char *const faults[] = { "a stack that is not in the table",
+                                          "a time is missing, or too large,",
+                                          "a weight is missing, or below 0," };
+    const bool is_ms = column == SAMPLE_TIME || (column == SAMPLE_WEIGHT && values->is_ms);
+    if (column == SAMPLE_STACK && json->token == JSON_NULL)
+        return true;
+    if (json_reader_scaled(json, is_ms ? MS_SHIFT : 0, out) &&
+        (column == SAMPLE_TIME || *out >= 0) &&
+        (column != SAMPLE_STACK || *out < values->stack_count))
+        return true;
+    json_reader_fail(json, "%s", faults[column]);
+    return false;
+}
+
+/* Takes the next sample; false: there is none, or a failure. */
+static bool take_sample(struct gecko *gecko, const struct gecko_thread *thread,
+                        const struct sample_values *values, int64_t out[SAMPLE_COLUMN_COUNT])
+{
+    struct json_reader *const stacks = &gecko->samples[SAMPLE_STACK];
+    out[SAMPLE_STACK] = NONE;
+    out[SAMPLE_TIME] = 0;
+    out[SAMPLE_WEIGHT] = 1;
+    if (!json_reader_item(stacks))
+        return false;
+    if (!thread->rows_at) {
+        for (size_t i = 0; i < SAMPLE_COLUMN_COUNT; i++) {
+            if (thread->at[i] && i != SAMPLE_STACK)
+                (void)json_reader_item(&gecko->samples[i]);
+            if (thread->at[i] && !take_value(&gecko->samples[i], i, values, &out[i]))
+                return false;
+        }
+        return true;
+    }
+    if (stacks->token != JSON_ARRAY) {
+        json_reader_fail(stacks, "a sample is no list");
+        return false;
+    }
+    for (size_t i = 0; json_reader_item(stacks); i++) {
+        const int column = i < GECKO_ROW_ITEMS ? thread->schema.items[i] : NONE;
+        if (column == NONE)
+            json_reader_skip_rest(stacks);
+        else if (!take_value(stacks, (size_t)column, values, &out[column]))
+            return false;
+    }
+    return !stacks->input.code;
+}
+
 static enum err_code add_samples(struct gecko *gecko, const struct gecko_thread *thread,
-                                 thread_id id, struct err *err)
+                                 thread_id id, int64_t start_ns, struct err *err)
 {
     struct gather *const gather = gecko->gather;
-    const struct tables *const tables =
-        gecko->own.columns[STACK_FRAME].count > 0 ? &gecko->own : &gecko->shared;
-    struct json_reader *const stacks = &gecko->samples[SAMPLE_STACK],
-                              *const times = &gecko->samples[SAMPLE_TIME],
-                              *const weights = &gecko->samples[SAMPLE_WEIGHT];
-    const bool is_ms = strcmp(thread->weight_type, "tracing-ms") == 0;
-    int64_t at_ns = 0;
+    const struct gecko_table_set *const set = gecko_tables_stacks(&gecko->tables);
+    const struct sample_values values = { (int64_t)set->node_count,
+                                          strcmp(thread->weight_type, "tracing-ms") == 0 };
+    int64_t sample[SAMPLE_COLUMN_COUNT], at_ns = start_ns;
     enum err_code rc = ERR_OK;
     for (size_t i = 0; i < SAMPLE_COLUMN_COUNT; i++) {
-        if (!thread->at[i])
+        const uint64_t at =
+            i == SAMPLE_STACK && thread->rows_at ? thread->rows_at : thread->at[i];
+        if (!at)
             continue;
-        json_reader_go_to(&gecko->samples[i], thread->at[i]);
+        json_reader_go_to(&gecko->samples[i], at);
         if (!json_reader_enter(&gecko->samples[i], JSON_ARRAY))
             return ERR_OK;
     }
-    while (!rc && json_reader_item(stacks)) {
-        int64_t stack = NONE, weight = 1, time_ns = 0;
-        if (stacks->token != JSON_NULL &&
-            (!json_reader_scaled(stacks, 0, &stack) || stack < 0 ||
-             (uint64_t)stack >= tables->node_count)) {
-            json_reader_fail(stacks, "a stack that is not in the table");
-            break;
-        }
-        if (thread->at[SAMPLE_TIME] &&
-            (!json_reader_item(times) || !json_reader_scaled(times, MS_SHIFT, &time_ns))) {
-            json_reader_fail(times, "a time is missing, or too large,");
-            break;
-        }
-        if (thread->at[SAMPLE_WEIGHT] &&
-            (!json_reader_item(weights) ||
-             !json_reader_scaled(weights, is_ms ? MS_SHIFT : 0, &weight) || weight < 0)) {
-            json_reader_fail(weights, "a weight is missing, or below 0,");
-            break;
-        }
-        if (__builtin_add_overflow(thread->has_deltas ? at_ns : 0, time_ns, &at_ns) ||
-            (gather->is_time && !is_ms &&
+    while (!rc && take_sample(gecko, thread, &values, sample)) {
+        const int64_t stack = sample[SAMPLE_STACK];
+        int64_t weight = sample[SAMPLE_WEIGHT];
+        if (__builtin_add_overflow(thread->has_deltas ? at_ns : start_ns, sample[SAMPLE_TIME],
+                                   &at_ns) ||
+            (gather->is_time && !values.is_ms &&
              __builtin_mul_overflow(weight, gecko->interval_ns, &weight)))
             return err_set(err, ERR_LIMIT, "its times are too large");
-        rc = gather_sample(gather, id, STATE_ALL_UNKNOWN,
-                           stack == NONE ? 0 : tables->nodes[stack], (uint64_t)weight,
+        rc = gather_sample(gather, id, STATE_ALL_UNKNOWN, stack == NONE ? 0 : set->nodes[stack],
+                           (uint64_t)weight,
                            gather->has_instants && at_ns > 0 ? (uint64_t)at_ns : 0, err);
         gather->sample_count += weight > 0 && gather->is_time;
     }
     return rc;
 }
 
-static enum err_code read_thread(struct gecko *gecko, struct err *err)
+/* start_ns: what times are relative to. */
+static enum err_code read_thread(struct gecko *gecko, int64_t start_ns, struct err *err)
 {
     struct json_reader *const json = &gecko->file;
     struct gather *const gather = gecko->gather;
     struct gecko_thread thread = { .weight_type = "samples" };
     enum err_code rc = ERR_OK;
-    tables_clear(&gecko->own);
+    gecko_tables_begin_thread(&gecko->tables);
     while (!rc && json_reader_key(json)) {
         bool is_table = false;
         if (json_reader_is(json, "samples"))
-            find_columns(gecko, &thread);
+            find_samples(gecko, &thread);
         else if (json_reader_is(json, "name"))
             gather_copy(thread.name, sizeof thread.name, json_reader_string(json));
         else if (json_reader_is(json, "processName"))
@@ -402,17 +305,18 @@ static enum err_code read_thread(struct gecko *gecko, struct err *err)
         else if (json_reader_is(json, "tid"))
             thread.tid = read_id(json);
         else
-            rc = read_table(gecko, &gecko->own, &is_table, err);
+            rc = gecko_tables_read(&gecko->tables, &gecko->tables.own, &is_table, err);
         if (!rc && json->token == JSON_KEY && !is_table)
             json_reader_skip(json);
     }
-    if (rc || json->input.code || !thread.at[SAMPLE_STACK])
+    const bool has_times = thread.rows_at || thread.at[SAMPLE_TIME];
+    if (rc || json->input.code || (!thread.rows_at && !thread.at[SAMPLE_STACK]))
         return rc;
     if (gecko->thread_count++ == 0) {
         const bool is_samples = strcmp(thread.weight_type, "samples") == 0;
         gather->is_time = strcmp(thread.weight_type, "tracing-ms") == 0 ||
                           (is_samples && gecko->interval_ns > 0);
-        gather->has_instants = gather->is_time && thread.at[SAMPLE_TIME];
+        gather->has_instants = gather->is_time && has_times;
         if (!gather->is_time && !is_samples)
             snprintf(gather->counts, sizeof gather->counts, "%.100s", thread.weight_type);
         memcpy(gecko->counts, thread.weight_type, sizeof gecko->counts);
@@ -422,32 +326,65 @@ static enum err_code read_thread(struct gecko *gecko, struct err *err)
         return ERR_OK;
     }
     thread_id id = 0;
-    rc = find_nodes(gecko, &gecko->own, err);
+    rc = gecko_tables_find_nodes(&gecko->tables, &gecko->tables.own, err);
     if (!rc)
         rc = gather_thread(
             gather, thread.pid, (struct gather_text){ thread.process, strlen(thread.process) },
             thread.tid, 0, (struct gather_text){ thread.name, strlen(thread.name) }, &id, err);
-    return rc ? rc : add_samples(gecko, &thread, id, err);
+    return rc ? rc : add_samples(gecko, &thread, id, start_ns, err);
 }
 
-static enum err_code read_threads(struct gecko *gecko, struct err *err)
+static enum err_code read_threads(struct gecko *gecko, int64_t start_ns, struct err *err)
+{
+    struct json_reader *const json = &gecko->file;
+    enum err_code rc = ERR_OK;
+    if (!json_reader_enter(json, JSON_ARRAY))
+        return ERR_OK;
+    while (!rc && json_reader_item(json)) {
+        if (json->token == JSON_OBJECT)
+            rc = read_thread(gecko, start_ns, err);
+        else
+            json_reader_fail(json, "a thread is no object");
+    }
+    return rc;
+}
+
+/* The processes of a raw profile, in the order in which their starts were read. */
+static enum err_code read_processes(struct gecko *gecko, struct err *err)
+{
+    struct json_reader *const json = &gecko->file;
+    const int64_t main_start_ns = (int64_t)gecko->gather->started_at_ns;
+    enum err_code rc = ERR_OK;
+    if (!json_reader_enter(json, JSON_ARRAY))
+        return ERR_OK;
+    for (size_t i = 0; !rc && json_reader_item(json); i++) {
+        const int64_t start_ns = i < gecko->process_count ? gecko->process_starts_ns[i] : 0;
+        const bool is_later = main_start_ns > 0 && start_ns > main_start_ns;
+        while (!rc && json_reader_key(json)) {
+            if (json_reader_is(json, "threads"))
+                rc = read_threads(gecko, is_later ? start_ns - main_start_ns : 0, err);
+            else if (!json_reader_is(json, "processes"))
+                json_reader_skip(json);
+            else if (json_reader_enter(json, JSON_ARRAY) && json_reader_item(json))
+                json_reader_fail(json, "a process has processes of its own");
+        }
+    }
+    return rc;
+}
+
+static enum err_code read_profile(struct gecko *gecko, struct err *err)
 {
     struct json_reader *const json = &gecko->file;
     enum err_code rc = ERR_OK;
     if (!json_reader_enter(json, JSON_OBJECT))
         return ERR_OK;
     while (!rc && json_reader_key(json)) {
-        if (!json_reader_is(json, "threads")) {
+        if (json_reader_is(json, "threads"))
+            rc = read_threads(gecko, 0, err);
+        else if (json_reader_is(json, "processes"))
+            rc = read_processes(gecko, err);
+        else
             json_reader_skip(json);
-            continue;
-        }
-        if (json_reader_enter(json, JSON_ARRAY))
-            while (!rc && json_reader_item(json)) {
-                if (json->token == JSON_OBJECT)
-                    rc = read_thread(gecko, err);
-                else
-                    json_reader_fail(json, "a thread is no object");
-            }
     }
     return rc;
 }
@@ -456,19 +393,23 @@ bool gecko_begins(const unsigned char *data, size_t bytes)
 {
     return bytes > 0 && *data == '{' &&
            (input_has(data, bytes, "\"preprocessedProfileVersion\"") ||
-            input_has(data, bytes, "\"stackTable\""));
+            input_has(data, bytes, "\"stackTable\"") ||
+            /* The metadata of a raw profile, whose tables come late. */
+            (input_has(data, bytes, "\"meta\"") && input_has(data, bytes, "\"interval\"") &&
+             input_has(data, bytes, "\"stackwalk\"")));
 }
 
 enum err_code gecko_read(struct gather *gather, int fd, struct err *err)
 {
     struct gecko gecko = { .gather = gather };
+    gecko.tables = (struct gecko_tables){ .gather = gather, .json = &gecko.file };
     enum err_code rc = json_reader_pass(&gecko.file, fd, read_shared, &gecko, err);
     if (!rc)
         rc = json_reader_open(&gecko.file, fd, err);
     for (size_t i = 0; i < SAMPLE_COLUMN_COUNT && !rc; i++)
         rc = json_reader_open(&gecko.samples[i], fd, err);
     if (!rc)
-        rc = read_threads(&gecko, err);
+        rc = read_profile(&gecko, err);
     if (!rc)
         rc = json_reader_check(&gecko.file, err);
     for (size_t i = 0; i < SAMPLE_COLUMN_COUNT; i++) {
@@ -482,7 +423,7 @@ enum err_code gecko_read(struct gather *gather, int fd, struct err *err)
         snprintf(gather->lacks, sizeof gather->lacks, "states, %zu threads in other units",
                  gecko.left_out);
     json_reader_close(&gecko.file);
-    tables_deinit(&gecko.shared);
-    tables_deinit(&gecko.own);
+    gecko_tables_deinit(&gecko.tables);
+    free(gecko.process_starts_ns);
     return rc;
 }

@@ -3,12 +3,14 @@
 
 Usage: record.py TOOLS PYTHONS [FOLDER]
 
-TOOLS: the prefix of a virtual environment of python3.11 with py-spy, austin-dist 3.7, austin-python and viztracer. PYTHONS: a folder with
-python3.8, python3.11, python3.13 and python3.15. What a tool is missing for is left as it is. austin-4.mojo is of austin-dist 4.0, which needs
+TOOLS: the prefix of a virtual environment of python3.11 with py-spy, austin-dist 3.7, austin-python and viztracer; below firefox/, the package firefox-esr
+and what it needs, unpacked. PYTHONS: a folder with python3.8, python3.11, python3.13 and python3.15. What a tool is missing for is left as it is. austin-4.mojo is of austin-dist 4.0, which needs
 glibc 2.38: it ran with the loader of a newer Debian in the same root. The tools run in a root of their own (bubblewrap),
 where this folder is /srv/app and an interpreter /opt/python3.11, so that no file can name a folder of this machine; its environment is empty.
 """
 
+import gzip
+import json
 import os
 import shutil
 import socket
@@ -18,7 +20,7 @@ import tempfile
 import zlib
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-PROGRAMS = ["program.py", "calls.py", "calls.js", "program.go"]
+PROGRAMS = ["program.py", "calls.py", "calls.js", "calls.html", "program.go"]
 VERSIONS = ["3.8", "3.11", "3.13", "3.15"]
 # The tools write here; what is whole goes to the folder.
 OUT = "/srv/out/"
@@ -60,6 +62,11 @@ def commands():
     yield tool("viztracer", "--quiet", "--ignore_c_function", "--min_duration", "2us", "-o", OUT + "viztracer.json", "calls.py")
     yield ["node", "--cpu-prof", "--cpu-prof-dir=/tmp", "--trace-event-categories", "disabled-by-default-v8.cpu_profiler",
            "--trace-event-file-pattern=" + OUT + "node.trace.json", "calls.js"]
+    firefox = "/opt/tools/firefox/usr/lib/"
+    yield ["env", "LD_LIBRARY_PATH=%sx86_64-linux-gnu:%sfirefox-esr" % (firefox, firefox), "MOZ_PROFILER_STARTUP=1", "MOZ_PROFILER_STARTUP_ENTRIES=16777216",
+           "MOZ_PROFILER_STARTUP_FEATURES=js,nomarkerstacks", "MOZ_PROFILER_STARTUP_FILTERS=GeckoMain", "MOZ_PROFILER_STARTUP_INTERVAL=100",
+           "MOZ_PROFILER_SHUTDOWN=%sfirefox.json" % OUT, firefox + "firefox-esr/firefox-esr", "--no-remote", "--headless", "--screenshot", "/tmp/page.png",
+           "file:///srv/app/calls.html"]
     yield ["node", "--cpu-prof", "--cpu-prof-dir=" + OUT, "--cpu-prof-name=node.cpuprofile", "calls.js"]
 
 
@@ -77,6 +84,19 @@ def sandbox(tools, pythons, programs, out):
         words += ["--ro-bind", prefix, "/opt/python" + version, "--ro-bind", prefix, prefix]
     return words + ["--ro-bind", os.path.abspath(tools), "/opt/tools", "--ro-bind", programs, "/srv/app", "--bind", out, "/srv/out",
                     "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--chdir", "/srv/app", "--"]
+
+
+def shorten(path):
+    """Packs a raw profile of Firefox, without its markers and its lists of libraries, which are most of it."""
+    with open(path, encoding="utf-8") as file:
+        document = json.load(file)
+    for process in [document, *document["processes"]]:
+        process["libs"], process["meta"]["markerSchema"] = [], []
+        for thread in process["threads"]:
+            thread["markers"]["data"] = []
+    with gzip.GzipFile(path + ".gz", "wb", mtime=0) as file:
+        file.write(json.dumps(document, separators=(",", ":")).encode())
+    os.remove(path)
 
 
 def names_machine(path, names):
@@ -97,6 +117,8 @@ def main(arguments):
         for command in commands():
             if subprocess.call(start + command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) != 0:
                 print("failed: " + " ".join(command), file=sys.stderr)
+        if os.path.exists(os.path.join(out, "firefox.json")):
+            shorten(os.path.join(out, "firefox.json"))
         names = [os.path.abspath(tools), os.path.abspath(pythons), os.path.realpath(HERE), os.path.expanduser("~/"), programs, out, socket.gethostname()]
         for name in sorted(os.listdir(out)):
             path = os.path.join(out, name)

@@ -28,13 +28,17 @@ def folded_lines(path):
 
 
 class Opened(Test):
-    def replay(self, path, *options):
-        """The stacks of a file as replay writes them: {(thread, names): samples}."""
+    def labels(self, path, *options):
+        """(thread and frames, samples) of each stack of a file, as replay writes them."""
         output = file_in("opened.folded")
         process = finished("replay", path, "--idle", "--waits=on", "--collapsed=" + output, *options)
         self.assertEqual(process.wait(), 0, process.output())
+        return list(folded_lines(output))
+
+    def replay(self, path, *options):
+        """The stacks of a file as replay writes them: {(thread, names): samples}."""
         stacks = collections.Counter()
-        for frames, count in folded_lines(output):
+        for frames, count in self.labels(path, *options):
             stacks[frames[0], tuple(name_of(frame) for frame in frames[1:])] += count
         return stacks
 

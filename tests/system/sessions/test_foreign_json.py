@@ -1,9 +1,11 @@
 """Profiles of other tools in JSON: what they say is what replay says, and damaged ones are one line."""
 
 import collections
+import gzip
 import json
+import re
 
-from harness import main
+from harness import file_in, main
 from opened import Opened, file_of, file_of_text, trace_times, without_threads
 
 
@@ -22,6 +24,45 @@ def gecko_stacks(path):
                 stack = stacks["prefix"][stack]
             counts[tuple(reversed(names))] += 1
     return counts, round(document["meta"]["interval"] * 1e6)
+
+
+def raw_stacks(path):
+    """Samples of each stack of a raw profile of Firefox, by the pid of the thread."""
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        document = json.load(file)
+    found = {}
+    for thread in (thread for process in [document, *document["processes"]] for thread in process["threads"]):
+        def column(table, key, thread=thread):
+            at = thread[table]["schema"][key]
+            return [row[at] if at < len(row) else None for row in thread[table]["data"]]
+
+        strings, frames = thread["stringTable"], column("stackTable", "frame")
+        prefixes, locations, counts = column("stackTable", "prefix"), column("frameTable", "location"), collections.Counter()
+        for stack in column("samples", "stack"):
+            names = []
+            while stack is not None:
+                text = re.sub(r"\[\d+\]$", "", strings[locations[frames[stack]]])
+                script = text != strings[locations[frames[stack]]] or re.search(r":\d+$", text)
+                match = re.match(r"(.*) \(.*:\d+\)$", text)
+                names.append(match.group(1) if match else "(root scope)" if script else text)
+                stack = prefixes[stack]
+            counts[tuple(reversed(names))] += 1
+        found[thread["pid"]] = counts
+    return found, round(document["meta"]["interval"] * 1e6)
+
+
+class Packed(Opened):
+    """Files of each reader of JSON, compressed: times are those of the file that is not."""
+
+    def test_compressed_ones_are_the_same(self):
+        for name in ("py-spy.speedscope.json", "tachyon.gecko.json", "node.cpuprofile", "py-spy.trace.json", "node.trace.json"):
+            with self.subTest(name=name):
+                path = file_in(name + ".gz")
+                with open(file_of(name), "rb") as file, gzip.open(path, "wb") as packed:
+                    packed.write(file.read())
+                self.assertEqual(self.times(path), self.times(file_of(name)))
+                with open(path, "rb") as file:
+                    self.refused(file.read()[:-200], "the end of what is packed is missing")
 
 
 class Speedscope(Opened):
@@ -101,6 +142,52 @@ class Gecko(Opened):
         found = collections.Counter({stack: count for (_, stack), count in self.replay(path).items()})
         self.assertEqual(found, {stacks[0]: 7, stacks[1]: 9})
         self.assertIn("that counts bytes", self.summary(path))
+
+    def test_samples_are_those_of_firefox(self):
+        """A raw profile: each process is one within it, and its tables are rows."""
+        path = file_of("firefox.json.gz")
+        expected, interval_ns = raw_stacks(path)
+        self.assertEqual(len(expected), 7)
+        times = self.times(path)
+        self.assertEqual(without_threads(times), {stack: count * interval_ns for stack, count in sum(expected.values(), collections.Counter()).items()})
+        for pid, counts in expected.items():
+            self.assertIn(sum(counts.values()) * interval_ns, [sum(stacks.values()) for name, stacks in times.items() if "(%d)" % pid in name])
+        self.assertIn("  inner  file:///srv/app/calls.html:4\n", self.summary(path))
+
+    def test_locations_of_raw_profiles_are_split(self):
+        places = ["(root)", "work (https://a/b.js:12:3)[7]", "https://a/b.js:1", "read (in libc.so.6)", "a[1", "x]", "plain"]
+        stacks = [[None, 0]] + [[0, i] for i in range(1, len(places))]
+        thread = {"name": "a", "pid": 12, "tid": 14, "samples": {"schema": {"time": 1, "stack": 0}, "data": [[i, i * 1.5] for i in range(1, len(places))] + [[None, 20], []]},
+                  "stackTable": {"schema": {"prefix": 0, "frame": 1}, "data": stacks}, "stringTable": places,
+                  "frameTable": {"schema": {"location": 0, "relevantForJS": 1, "line": 2}, "data": [[i, False, 4] for i in range(len(places))]}}
+        document = {"meta": {"interval": 1, "stackwalk": 1, "version": 34}, "threads": [thread]}
+        expected = collections.Counter({("(root)", name): 1000000 for name in ("work", "(root scope)", "read", "a[1", "x]", "plain")})
+        expected[()] = 2000000
+        self.assertEqual(self.times(file_of_text("raw.json", json.dumps(document))), {"a (14)": expected})
+
+        def refused(words, **more):
+            changed = dict(document, threads=[dict(thread, **more)])
+            self.refused(json.dumps(changed).encode(), words)
+
+        refused("a table has no schema before its rows", frameTable={"data": [[0]]})
+        refused("samples have no schema", samples={"data": [[0]]})
+        refused("a sample is no list", samples={"schema": {"stack": 0}, "data": [3]})
+        refused("a row of a table is no list", stackTable={"schema": {"frame": 1}, "data": [7]})
+        refused("a stack that is not in the table", samples={"schema": {"stack": 0}, "data": [[9]]})
+        refused("stack 0 has no function", stackTable={"schema": {"frame": 0}, "data": [[99]]})
+        self.refused(json.dumps(dict(document, processes=[{"processes": [{}]}])).encode(), "a process has processes of its own")
+
+    def test_functions_of_samply_are_of_their_libraries(self):
+        """samply: what was not symbolicated is an address, and the same address is of several libraries."""
+        thread = {"name": "a", "pid": "12", "tid": "14.1", "stringArray": ["0x10", "libc.so.6", "app"],
+                  "samples": {"length": 4, "weightType": "samples", "stack": [None, 0, 1, 1], "timeDeltas": [0.0, 1.0, 1.0, 1.0], "weight": [1, 1, 1, 2]},
+                  "resourceTable": {"length": 2, "lib": [0, 1], "name": [1, 2], "host": [None, None], "type": [1, 1]},
+                  "funcTable": {"length": 2, "name": [0, 0], "resource": [0, 1], "fileName": [None, None], "lineNumber": [None, None]},
+                  "frameTable": {"length": 2, "func": [0, 1], "line": [None, None]}, "stackTable": {"length": 2, "prefix": [None, None], "frame": [0, 1]}}
+        path = file_of_text("samply.json", json.dumps({"meta": {"interval": 1.0, "preprocessedProfileVersion": 54, "product": "app"}, "libs": [],
+                                                       "threads": [thread]}))
+        found = {frames[-1]: count for frames, count in self.labels(path)}
+        self.assertEqual(found, {"tid:14 a": 1, "libc.so.6:0x10:0": 1, "app:0x10:0": 3})
 
     def test_damaged_ones_are_one_line(self):
         with open(file_of("tachyon.gecko.json"), "rb") as file:
@@ -211,6 +298,46 @@ class ChromeTrace(Opened):
         refused({"cpuProfile": {"nodes": [{**node, "parent": 7}]}}, "the nodes of a profile are no tree")
         refused({"cpuProfile": {"nodes": [3]}}, "a node is no object at byte")
         refused({"cpuProfile": {"nodes": [node], "samples": ["x"]}, "timeDeltas": [1]}, "a sample is no number at byte")
+
+    FRAMES = {"1": {"name": "main(a.js:1:1)", "category": "JavaScript", "line": "4", "funcLine": "1", "column": "2"},
+              "2": {"name": "work(a.js:7:1)", "category": "JavaScript", "parent": 1}, "3": {"name": "", "parent": "2"}}
+
+    def test_samples_last_until_the_next_one(self):
+        """React Native's Hermes writes numbers as strings; a stack may be names, and the table of frames come first or last."""
+        samples = [{"cpu": "-1", "name": "", "ts": str(at), "pid": 3, "tid": tid, "weight": "1", "sf": frame}
+                   for at, tid, frame in ((30, "7", 2), (10, "7", 1), (20, "8", 2), (25, "8", 3), (50, "7", 1), (70, "8", 1))]
+        events = [{"name": "thread_name", "ph": "M", "pid": 3, "tid": 7, "args": {"name": "js"}}]
+        expected = {"js (7)": {("main",): 20000, ("main", "work"): 20000}, "thread 8": {("main", "work"): 5000, ("main", "work", "?"): 45000}}
+        for document in ({"traceEvents": events, "samples": samples, "stackFrames": self.FRAMES},
+                         {"stackFrames": self.FRAMES, "samples": samples, "traceEvents": events}):
+            self.assertEqual(self.times(file_of_text("hermes.json", json.dumps(document))), expected)
+        document = [{"ph": "P", "name": "sample", "ts": at, "pid": 1, "tid": 2, "stack": stack}
+                    for at, stack in ((1, ["a", "b"]), (3, ["a"]), (4, ["a", "b", "b"]), (9, ["b"]))]
+        self.assertEqual(without_threads(self.times(file_of_text("stacks.json", json.dumps(document)))),
+                         {("a", "b"): 2000, ("a",): 1000, ("a", "b", "b"): 5000})
+
+    def test_weights_of_samples_are_counted(self):
+        samples = [{"name": "cycles", "ts": 1, "tid": 2, "weight": weight, "sf": frame} for frame, weight in ((1, 100), (2, 300), (1, 50))]
+        path = file_of_text("weights.json", json.dumps({"stackFrames": self.FRAMES, "samples": samples, "traceEvents": []}))
+        self.assertEqual({stack: count for (_, stack), count in self.replay(path).items()}, {("main",): 150, ("main", "work"): 300})
+        self.assertIn("that counts cycles", self.summary(path))
+        beside = json.dumps({"stackFrames": self.FRAMES, "samples": samples, "traceEvents": [{"ph": "X", "name": "a", "ts": 1, "dur": 2, "pid": 1, "tid": 2}]})
+        path = file_of_text("beside.json", beside)
+        self.assertEqual(without_threads(self.times(path)), {("a",): 2000})
+        self.assertIn("3 samples beside events", self.summary(path))
+
+    def test_damaged_samples_are_one_line(self):
+        def refused(words, frames=None, **sample):
+            samples = [{"ts": 1, "tid": 2, "sf": 1, **sample}, {"ts": 2, "tid": 2, "sf": 1}]
+            self.refused(json.dumps({"traceEvents": [], "stackFrames": self.FRAMES if frames is None else frames, "samples": samples}).encode(), words)
+
+        refused("a stack has a frame that is not in the table", sf=9)
+        refused("a stack has a frame that is not in the table", {"1": {"name": "a", "parent": 5}})
+        refused("its stack frames are no tree", {"1": {"name": "a", "parent": 2}, "2": {"name": "b", "parent": 1}})
+        refused("a sample has a time or a weight below 0", ts=-1)
+        refused("a sample has a time or a weight below 0", weight=-3)
+        self.refused(b'[{"ph":"P","name":"s","ts":1,"stack":[3]}]', "the name of a frame is no string at byte")
+        self.refused(b'{"traceEvents":[],"samples":[3]}', "an event is no object at byte")
 
     def test_times_are_those_of_the_events(self):
         for name in ("viztracer.json", "py-spy.trace.json"):
