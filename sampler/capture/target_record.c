@@ -174,6 +174,37 @@ enum err_code target_record_decode(const char *text, const char *service,
     return ERR_OK;
 }
 
+/* Copies a text to where the next one begins. */
+static const char *copy_text(const char *text, char **next)
+{
+    const size_t bytes = strlen(text) + 1;
+    const char *const copy = memcpy(*next, text, bytes);
+    *next += bytes;
+    return copy;
+}
+
+enum err_code target_record_copy(const struct session_target *target, struct target_record *out,
+                                 struct err *err)
+{
+    size_t bytes = strlen(target->executable) + strlen(target->python) + 2;
+    bytes += target->pod ? strlen(target->pod) + 1 : 0;
+    for (size_t i = 0; i < target->argc; i++)
+        bytes += strlen(target->argv[i]) + 1;
+    const char **const words = malloc((target->argc + 1) * sizeof *words + bytes);
+    *out = (struct target_record){ .target = *target, .memory = words };
+    if (!words)
+        return err_nomem(err);
+    char *next = (char *)(words + target->argc + 1);
+    for (size_t i = 0; i < target->argc; i++)
+        words[i] = copy_text(target->argv[i], &next);
+    words[target->argc] = NULL;
+    out->target.argv = words;
+    out->target.executable = copy_text(target->executable, &next);
+    out->target.python = copy_text(target->python, &next);
+    out->target.pod = target->pod ? copy_text(target->pod, &next) : NULL;
+    return ERR_OK;
+}
+
 void target_record_deinit(struct target_record *record)
 {
     free(record->memory);

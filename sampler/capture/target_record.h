@@ -9,7 +9,7 @@
  * Captures before 4.3 have two texts: the words follow the reason, and the other one is the service, age_ns and the
  * warnings; the pod is unknown.
  *
- * Ownership: target_record_deinit frees what target_record_decode has made, and accepts a zeroed one.
+ * Ownership: target_record_deinit frees what target_record_decode or target_record_copy has made, and accepts a zeroed one.
  * Limits: TARGET_RECORD_MAX_WORDS.
  */
 #ifndef SAMPLER_CAPTURE_TARGET_RECORD_H
@@ -77,6 +77,9 @@ void target_record_encode(const struct session_target *target, size_t word_bytes
 /* service: the other text of an older capture; NULL: there is only one.  ERR_CORRUPT: it is no such text. */
 MUST_CHECK enum err_code target_record_decode(const char *text, const char *service,
                                               struct target_record *out, struct err *err);
+/* Copies the target with its texts; reason and warnings stay the caller's. */
+MUST_CHECK enum err_code target_record_copy(const struct session_target *target,
+                                            struct target_record *out, struct err *err);
 void target_record_deinit(struct target_record *record);
 
 #endif /* SAMPLER_CAPTURE_TARGET_RECORD_H */

@@ -503,7 +503,7 @@ enum err_code local_session_start(const struct session_options *options, struct 
     local->base.options.is_cancelled = NULL;
     if (!rc) {
         local->base.profile = local->targets.profile;
-        local->base.first_target = &local->targets.target_table.items[0];
+        local->base.first_target = &local->targets.target_table.items[0].target;
         local->created_ns = clock_now_ns();
         targets_begin(&local->targets, local->created_ns);
         profile_set_memory(local->targets.profile, options->memory_bytes);

@@ -18,15 +18,10 @@ void target_table_init(struct target_table *target_table)
 void target_table_deinit(struct target_table *target_table)
 {
     for (size_t i = 0; i < target_table->count; i++) {
-        const struct session_target *const item = &target_table->items[i];
-        for (size_t j = 0; j < item->argc; j++)
-            free((char *)(uintptr_t)item->argv[j]);
-        free((void *)(uintptr_t)item->argv);
-        free((char *)(uintptr_t)item->executable);
-        free((char *)(uintptr_t)item->python);
-        free((char *)(uintptr_t)item->pod);
+        struct target_record *const item = &target_table->items[i];
         for (size_t j = 0; j < SESSION_WARNINGS; j++)
-            free((char *)(uintptr_t)item->warnings[j]);
+            free((char *)(uintptr_t)item->target.warnings[j]);
+        target_record_deinit(item);
     }
     pthread_mutex_destroy(&target_table->mutex);
     memset(target_table, 0, sizeof *target_table);
@@ -43,45 +38,36 @@ static uint64_t age_ns(const struct process *process)
     return now_ns > start_ns ? now_ns - start_ns : 0;
 }
 
-static enum err_code describe_target(struct process *process,
+static enum err_code describe_target(const struct process *process,
                                      const struct target_table_info *info,
-                                     struct session_target *out, struct err *err)
+                                     struct target_record *out, struct err *err)
 {
-    char *const executable = strdup(process->executable ? process->executable : "");
-    char *const python = strdup(info->python);
     struct container container;
     container_of(process->pid, &container);
-    char *const pod = *container.pod ? strdup(container.pod) : NULL;
-    if (!executable || !python || (*container.pod && !pod)) {
-        free(executable);
-        free(python);
-        free(pod);
-        return err_nomem(err);
-    }
-    *out = (struct session_target){ .pid = process->pid,
-                                    .parent = info->parent,
-                                    .argc = process->argc,
-                                    .argv = (const char *const *)process->argv,
-                                    .executable = executable,
-                                    .python = python,
-                                    .pod = pod,
-                                    .validated = info->validated,
-                                    .from_ns = info->from_ns,
-                                    .age_ns = age_ns(process) };
-    memcpy(out->service.name, process->service.name, SERVICE_BYTES);
-    memcpy(out->service.namespace, process->service.namespace, SERVICE_BYTES);
-    memcpy(out->service.version, process->service.version, SERVICE_BYTES);
-    memcpy(out->service.container, container.id, CONTAINER_ID_BYTES);
-    process->argv = NULL;
-    process->argc = 0;
-    return ERR_OK;
+    struct session_target target = {
+        .pid = process->pid,
+        .parent = info->parent,
+        .argc = process->argc,
+        .argv = (const char *const *)process->argv,
+        .executable = process->executable ? process->executable : "",
+        .python = info->python,
+        .pod = *container.pod ? container.pod : NULL,
+        .validated = info->validated,
+        .from_ns = info->from_ns,
+        .age_ns = age_ns(process),
+    };
+    memcpy(target.service.name, process->service.name, SERVICE_BYTES);
+    memcpy(target.service.namespace, process->service.namespace, SERVICE_BYTES);
+    memcpy(target.service.version, process->service.version, SERVICE_BYTES);
+    memcpy(target.service.container, container.id, CONTAINER_ID_BYTES);
+    return target_record_copy(&target, out, err);
 }
 
-enum err_code target_table_add(struct target_table *target_table, struct process *process,
+enum err_code target_table_add(struct target_table *target_table, const struct process *process,
                                const struct target_table_info *info, size_t *row_out,
                                struct err *err)
 {
-    struct session_target item;
+    struct target_record item;
     enum err_code rc = ERR_OK;
     const size_t row = target_table->count;
     if (row < SESSION_MAX_LISTED)
@@ -104,8 +90,8 @@ void target_table_end(struct target_table *target_table, size_t row, uint64_t to
     pthread_mutex_lock(&target_table->mutex);
     target_table->counts.running--;
     if (row < SESSION_MAX_LISTED) {
-        target_table->items[row].to_ns = to_ns;
-        target_table->items[row].reason = reason;
+        target_table->items[row].target.to_ns = to_ns;
+        target_table->items[row].target.reason = reason;
     }
     pthread_mutex_unlock(&target_table->mutex);
 }
@@ -113,11 +99,11 @@ void target_table_end(struct target_table *target_table, size_t row, uint64_t to
 bool target_table_warn(struct target_table *target_table, size_t row,
                        enum session_warning warning, const char *text)
 {
-    if (row >= SESSION_MAX_LISTED || target_table->items[row].warnings[warning])
+    if (row >= SESSION_MAX_LISTED || target_table->items[row].target.warnings[warning])
         return true;
     char *const copy = strdup(text);
     pthread_mutex_lock(&target_table->mutex);
-    target_table->items[row].warnings[warning] = copy;
+    target_table->items[row].target.warnings[warning] = copy;
     pthread_mutex_unlock(&target_table->mutex);
     return copy != NULL;
 }
@@ -145,7 +131,7 @@ bool target_table_at(const struct target_table *target_table, size_t index,
     pthread_mutex_lock(lock_of(target_table));
     const bool is_listed = index < target_table->count;
     if (is_listed)
-        *out = target_table->items[index];
+        *out = target_table->items[index].target;
     pthread_mutex_unlock(lock_of(target_table));
     return is_listed;
 }

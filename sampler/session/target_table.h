@@ -20,7 +20,7 @@ struct process;
 
 struct target_table {
     pthread_mutex_t mutex;
-    struct session_target items[SESSION_MAX_LISTED];
+    struct target_record items[SESSION_MAX_LISTED]; /* owns their warnings */
     size_t count;
     struct session_processes counts;
 };
@@ -36,9 +36,9 @@ struct target_table_info {
 void target_table_init(struct target_table *target_table);
 void target_table_deinit(struct target_table *target_table);
 
-/* Takes over the process's command line.  *row_out is for target_table_end. */
+/* *row_out is for target_table_end. */
 MUST_CHECK enum err_code target_table_add(struct target_table *target_table,
-                                          struct process *process,
+                                          const struct process *process,
                                           const struct target_table_info *info, size_t *row_out,
                                           struct err *err);
 /* `reason` is a text with static storage. */

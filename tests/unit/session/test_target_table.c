@@ -36,6 +36,10 @@ static void a_target_that_has_ended_is_still_listed(void **state)
     assert_int_equal(target.to_ns, 9);
     assert_string_equal(target.reason, "it exited");
     assert_string_equal(target.argv[0], "python3");
+    assert_int_equal(target.argc, 1);
+    assert_null(target.argv[1]);
+    assert_string_equal(target.python, "3.14.1");
+    assert_string_equal(target.executable, "");
     assert_true(target_table_at(&target_table, 1, &target));
     assert_null(target.reason);
     assert_false(target_table_at(&target_table, 2, &target));
