@@ -102,9 +102,18 @@ static enum err_code read_facts(pid_t pid, struct process_facts *out)
     return rc == ERR_GONE ? rc : ERR_OK;
 }
 
+/* The sampling process has engines of its own. */
+static enum err_code open_engines(size_t count, struct engines **out, struct err *err)
+{
+    (void)count, (void)err;
+    *out = NULL;
+    return ERR_OK;
+}
+
 void sampling_link_use(int socket, struct pulse *pulse)
 {
-    static const struct session_provider provider = { remote_session_start, check_engine };
+    static const struct session_provider provider = { remote_session_start, check_engine,
+                                                      open_engines };
     link_open(socket, pulse);
     session_provide(&provider);
     processes_provide(list);

@@ -7,8 +7,8 @@
 #include "sampler/session/local_session.h"
 #include "sampler/session_ops.h"
 
-static const struct session_provider local = { local_session_start,
-                                               local_session_check_engine };
+static const struct session_provider local = { local_session_start, local_session_check_engine,
+                                               engines_open };
 
 static const struct session_provider *provider(void)
 {
@@ -24,7 +24,7 @@ bool session_has_kernel_engine(void)
 enum err_code session_open_engines(size_t count, struct engines **out, struct err *err)
 {
     *out = NULL;
-    return session_provided() ? ERR_OK : engines_open(count, out, err);
+    return provider()->open_engines(count, out, err);
 }
 
 void session_close_engines(struct engines *engines)
