@@ -242,6 +242,14 @@ test("requests have their durations, rows and pieces, and a band of them is kept
   const rows = "document.querySelectorAll('[data-testid=request]')";
   await page.until(rows + ".length === 2");
   assert.match(await textOf(page, "requests-summary"), /^61 requests.*50 % 8\.0 ms.*95 % 120 ms/);
+  // Names of requests leave room for what they did; on a phone each column is a line.
+  const headed =
+    "document.querySelector('[data-testid=request-table] tbody th').getBoundingClientRect().width / innerWidth";
+  assert.ok(await page.evaluate(headed + " < 0.45"), String(await page.evaluate(headed)));
+  await page.resize(390, 844);
+  assert.deepEqual(await page.evaluate("[" + byId("requests") + "].flatMap((e) => [e.scrollWidth - e.clientWidth,"
+    + " document.documentElement.scrollWidth - innerWidth])"), [0, 0]);
+  await page.resize(1440, 900);
   assert.equal(await page.evaluate("Array.from(document.querySelectorAll('svg.request-scatter rect'),"
     + " (rect) => rect.getBoundingClientRect().width > 0).join()"), "true,true");
   await page.evaluate(rows + "[0].querySelector('.task-open').click()");

@@ -111,8 +111,10 @@ export function createRequestsView(root, dispatch) {
         el("button", { type: "button", class: "task-open", "aria-expanded": String(isOpen),
           "aria-label": TEXT.requests.open, on: { click: open } }), " ",
         el("button", { type: "button", class: "row-name", "data-hint": TEXT.requests.only, on: { click: only } },
-          isolated(row.value))), el("td", { class: "number", title: row.error }, row.duration),
-      el("td", { class: "number" }, row.running), el("td", {}, row.waits.join(", ")), placeCell(4, row.line, change),
+          isolated(row.value))),
+      el("td", { class: "number", "data-head": TEXT.requests.heads[1], title: row.error }, row.duration),
+      el("td", { class: "number", "data-head": TEXT.requests.heads[2] }, row.running),
+      el("td", { "data-head": TEXT.requests.heads[3] }, row.waits.join(", ")), placeCell(4, row.line, change),
       placeCell(5, row.view, change));
     if (!isOpen) return [line];
     const detail = waterfall === null ? soft(TEXT.requests.reading) : waterfallElement(waterfall);
