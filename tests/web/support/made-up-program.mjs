@@ -68,7 +68,8 @@ function columns(rows, first, names) {
 export function createProgram(
   { threads = 20, processes = 1, endsAfter = 0, deep = 0, functions = 0, quietFor = 0, locks: hasLocks = false,
     deadlocked = false, exceptions = true, gilWaits = true, mode = "wall", filters = [], waiting = 0, orderedFrom = 0,
-    failing = 0.0002, cFunction = null, grows = false, sourceLines = 500, seed = 7, now = () => Date.now() / 1000 } = {},
+    failing = 0.0002, cFunction = null, grows = false, sourceLines = 500, seed = 7, now = () => Date.now() / 1000 } =
+      {},
 ) {
   const tables = createTables();
   const random = createRandom(seed);
