@@ -59,10 +59,11 @@ enum err_code api_get_summary(const struct handler_context *handler, struct resp
                               struct err *err)
 {
     struct session_request asked;
-    enum err_code rc = session_request_begin(&asked, handler,
-                                             QUERY_VIEW | QUERY_FILTERS | QUERY_OWN |
-                                                 QUERY_ANONYMIZE | QUERY_FORMAT | QUERY_LIMIT,
-                                             err);
+    enum err_code rc =
+        session_request_begin(&asked, handler,
+                              QUERY_VIEW | QUERY_FILTERS | QUERY_OWN | QUERY_ANONYMIZE |
+                                  QUERY_FORMAT | QUERY_LIMIT | QUERY_MEASURE,
+                              err);
     if (rc)
         return rc;
     response_set_header(response, "Vary", "Accept, Accept-Encoding");

@@ -68,6 +68,10 @@ uint64_t report_header_duration_ns(const struct report_header *header);
  * "1.0 s to 2.0 s of 4.5 s; process 4712; on CPU; hide function:main". */
 void report_header_put_text(const struct report_header *header, struct buffer *out);
 
+/* The whole that shares are of, where the samples are not of time: "the memory growth", "alloc_space"; else `of_time`. */
+void report_header_put_whole(const struct report_header *header, const char *of_time,
+                             struct buffer *out);
+
 /* "process 4711", or "process 4711 and 3 others" if there are several. */
 void report_header_put_process(const struct report_header *header,
                                const struct session_target *target, struct buffer *out);

@@ -168,6 +168,16 @@ void report_header_write(const struct report_header *header, struct json *json)
     buffer_deinit(&text);
 }
 
+void report_header_put_whole(const struct report_header *header, const char *of_time,
+                             struct buffer *out)
+{
+    const bool is_own = header->measure->title != header->measure->name;
+    if (header->is_of_time)
+        buffer_text(out, of_time);
+    else
+        buffer_printf(out, "%s%s", is_own ? "the " : "", header->measure->title);
+}
+
 void report_header_put_process(const struct report_header *header,
                                const struct session_target *target, struct buffer *out)
 {

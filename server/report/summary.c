@@ -93,8 +93,10 @@ static enum err_code find_cells(struct summary *summary, struct err *err)
             shortest = samples > 0 && samples < shortest ? samples : shortest;
         }
         summary->threads_last = (double)shortest >= SUMMARY_LASTING_SHARE * (double)longest;
-        summary->lacks_states = summary->states.samples > 0 &&
-                                summary->states.unknown[STATE_FLAG_ON_CPU] == summary->samples;
+        summary->lacks_states =
+            !summary->source->header->is_of_time ||
+            (summary->states.samples > 0 &&
+             summary->states.unknown[STATE_FLAG_ON_CPU] == summary->samples);
         summary->busy = summary->samples - summary->parts[PART_IDLE];
         summary->hot = summary->parts[PART_RUNNING];
         summary->waiting = summary->busy - summary->hot;

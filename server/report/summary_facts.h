@@ -76,11 +76,12 @@ struct summary {
     bool threads_last;                 /* none of them comes or goes */
     uint64_t samples;                  /* of the selection's threads */
     uint64_t parts[PART_COUNT], parts_ns[PART_COUNT];
-    bool lacks_states; /* no sample says whether its thread ran; all count as running */
-    uint64_t busy;     /* samples that are not idle */
-    uint64_t hot;      /* of these running */
-    uint64_t waiting;  /* the rest of them */
-    uint64_t own;      /* hot samples with your code on the stack */
+    bool
+        lacks_states; /* no sample says whether its thread ran, or they are not of time; all count as running */
+    uint64_t busy;                         /* samples that are not idle */
+    uint64_t hot;                          /* of these running */
+    uint64_t waiting;                      /* the rest of them */
+    uint64_t own;                          /* hot samples with your code on the stack */
     char headline[SUMMARY_HEADLINE_BYTES]; /* a sentence without its full stop; names in ` */
     struct summary_rows lines, functions;
     struct summary_rows wait_functions, wait_lines; /* of the waiting samples */

@@ -184,10 +184,12 @@ static enum err_code put_running(struct buffer *out, const struct summary *summa
     if (top.self && !rc)
         rc = find_native(summary, &native, err);
     const bool is_one = top.self * 2 >= item->samples;
-    if (summary->lacks_states)
-        buffer_printf(out, "%.0f %% of the %s in", quality_percent(top.self, summary->busy),
-                      summary->source->header->has_time ? "time is" : "samples are");
-    else
+    if (summary->lacks_states) {
+        const struct report_header *const header = summary->source->header;
+        buffer_printf(out, "%.0f %% of ", quality_percent(top.self, summary->busy));
+        report_header_put_whole(header, header->has_time ? "the time" : "the samples", out);
+        buffer_text(out, header->is_of_time && !header->has_time ? " are in" : " is in");
+    } else
         buffer_printf(out, "%.0f %%%s it runs",
                       quality_percent(is_one ? top.self : item->samples, summary->busy),
                       of_time);

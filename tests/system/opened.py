@@ -57,7 +57,7 @@ class Opened(Test):
             return file.read()
 
     def refused(self, data, expected, status=1):
-        path = file_in("refused")
+        path = file_in("refused.%d" % os.getpid())
         with open(path, "wb") as file:
             file.write(data)
         process = finished("replay", path)

@@ -342,8 +342,8 @@ static enum err_code complete_formats(struct options *options, struct err *err)
     for (size_t i = 0; i < options->format_count && is_measured; i++)
         if (!options->formats[i].format->takes_measures)
             return err_set(err, ERR_INVALID,
-                           "--%s is of time alone: with --measure %s, use --collapsed, "
-                           "--flamegraph, --pprof or --speedscope",
+                           "--%s is of time alone: with --measure %s, use --summary, "
+                           "--collapsed, --flamegraph, --pprof or --speedscope",
                            options->formats[i].format->name, options->measure);
     if (options->chooses_parts && options->view.query.states.parts &&
         options->format_count == 0 && is_record)

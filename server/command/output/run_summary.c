@@ -458,8 +458,8 @@ static void say_problems(const struct session_info *info, const struct states *s
             info->status.rate_hz);
 }
 
-/* " and 62.4 MB of memory growth", of each measure that has samples; the first one has no "and" if `is_first`.  Other units than bytes have
- * their name: " and 62 count of alloc_objects". */
+/* " and 62.4 MB of memory growth", of each measure that has samples; the first one has no "and" if `is_first`.  Numbers have no
+ * unit, " and 62 alloc_objects"; other units than bytes have their name. */
 static void put_measured(const struct session_info *info, bool is_first, struct buffer *line)
 {
     const struct view_query everything = { 0 };
@@ -474,6 +474,8 @@ static void put_measured(const struct session_info *info, bool is_first, struct 
             buffer_text(line, is_first ? " " : " and ");
             if (strcmp(facts->unit, "bytes") == 0)
                 buffer_printf(line, "%.1f MB of %s", (double)view.total_ns / 1e6, facts->title);
+            else if (strcmp(facts->unit, "count") == 0)
+                buffer_printf(line, "%" PRIu64 " %s", view.total_ns, facts->title);
             else
                 buffer_printf(line, "%" PRIu64 " %s of %s", view.total_ns, facts->unit,
                               facts->title);

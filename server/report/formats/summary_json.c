@@ -9,6 +9,7 @@
 #include "server/report/report_source.h"
 #include "server/report/summary.h"
 #include "server/wire/json.h"
+#include "server/wire/measure.h"
 #include "server/wire/own_code.h"
 #include "server/wire/quality.h"
 #include "server/wire/session.h"
@@ -33,6 +34,10 @@ static void write_observed(struct json *json, const struct summary *summary)
     json_member_number(json, "requested_hz", session_info_requested_hz(source->session));
     json_member_number(json, "achieved_hz", session_info_achieved_hz(source->snapshot));
     session_info_write_engine(json, source->session);
+    if (!source->header->is_of_time) {
+        json_key(json, "measure");
+        measure_write(json, source->header->measure, source->header->ns);
+    }
     json_end(json);
     buffer_deinit(&selection);
 }
@@ -96,7 +101,9 @@ static void write_hot(struct json *json, const struct summary *summary)
     json_member_uint(json, "samples", summary->hot);
     put_share(json, "share", summary->hot, summary->samples);
     json_member_number(json, "seconds",
-                       (double)summary->parts_ns[PART_RUNNING] / (double)NS_PER_S);
+                       summary->source->header->is_of_time
+                           ? (double)summary->parts_ns[PART_RUNNING] / (double)NS_PER_S
+                           : 0);
     put_share(json, "own_share", summary->own, summary->hot);
     json_key(json, "own_code");
     own_code_write(json, &summary->lines.own_code);

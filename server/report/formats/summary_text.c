@@ -178,9 +178,12 @@ static void put_observed(const struct writing *writing)
     buffer_printf(writing->out, "%s%zu thread%s, %" PRIu64 " samples",
                   source->header->has_time ? ", " : "; ", summary->thread_count,
                   summary->thread_count == 1 ? "" : "s", summary->samples);
-    if (!source->header->is_of_time)
-        buffer_printf(writing->out, " of %s: %" PRIu64 " %s", source->header->measure->title,
-                      source->header->ns, source->header->measure->unit);
+    if (!source->header->is_of_time) {
+        const struct measure_facts *const facts = source->header->measure;
+        const bool is_count = strcmp(facts->unit, "count") == 0;
+        buffer_printf(writing->out, " of %s: %" PRIu64 "%s%s", facts->title, source->header->ns,
+                      is_count ? "" : " ", is_count ? "" : facts->unit);
+    }
     if (source->snapshot->quality.ticks > 0)
         buffer_printf(writing->out, "; %.1f Hz of %.10g Hz requested",
                       session_info_achieved_hz(source->snapshot),
@@ -233,7 +236,6 @@ static void put_own_code(const struct writing *writing, const struct own_code_le
 static void put_hot(const struct writing *writing)
 {
     const struct summary *const summary = writing->summary;
-    char heading[160];
     begin_heading(writing);
     if (summary->lines.own_code.kind == OWN_CODE_FILES) {
         buffer_text(writing->out, "Your hottest lines");
@@ -241,19 +243,23 @@ static void put_hot(const struct writing *writing)
         buffer_text(writing->out, "Hottest lines of ");
         put_own_code(writing, &summary->lines.own_code);
     }
-    buffer_text(writing->out, ", with all they call (% of the time not idle)");
+    buffer_text(writing->out, ", with all they call (% of ");
+    report_header_put_whole(summary->source->header, "the time not idle", writing->out);
+    buffer_char(writing->out, ')');
     end_heading(writing);
     put_rows(writing, &summary->lines, summary->busy, false);
     if (summary->hot == 0)
         buffer_text(writing->out, "None: no thread ran.\n");
     else if (summary->lines.count == 0)
         buffer_text(writing->out, "None: none of it runs.\n");
-    snprintf(heading, sizeof heading,
-             "Hottest functions: self, %s with all they call (%% of the time not idle)",
-             writing->is_markdown ? "in brackets" : "then");
     if (summary->functions.count == 0)
         return;
-    put_heading(writing, heading);
+    begin_heading(writing);
+    buffer_printf(writing->out, "Hottest functions: self, %s with all they call (%% of ",
+                  writing->is_markdown ? "in brackets" : "then");
+    report_header_put_whole(summary->source->header, "the time not idle", writing->out);
+    buffer_char(writing->out, ')');
+    end_heading(writing);
     put_rows(writing, &summary->functions, summary->busy, true);
 }
 

@@ -130,13 +130,18 @@ static void files_are_of_the_measure_or_refused(void **state)
     expect_refusal(&server, "/api/v1/sessions/1/export?format=gecko&measure=page-faults",
                    "format \\\"gecko\\\" is of time alone");
     expect_text(&server, "/api/v1/sessions/1/export?format=jsonl&measure=time", "/srv/app.py");
+    expect_text(&server, "/api/v1/sessions/1/summary?measure=page-faults&format=text",
+                "% of the memory growth is in `keeps`");
+    expect_text(&server, "/api/v1/sessions/1/summary?measure=page-faults",
+                "\"measure\":{\"name\":\"page-faults\"");
+    expect_text(&server, "/api/v1/sessions/1/summary?measure=page-faults", "\"seconds\":0,");
     server_stop(&server);
 }
 
 static void a_measure_that_is_not_there_is_refused_with_those_that_are(void **state)
 {
     static const char *const routes[] = { "view", "own-lines", "export?format=collapsed",
-                                          "report.html" };
+                                          "report.html", "summary" };
     static const char *const measures[] = { "page-faults", "cycles", "" };
     for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
         for (size_t k = 0; k < sizeof measures / sizeof *measures; k++) {

@@ -98,7 +98,7 @@ static void events_are_chosen_by_name(void **state)
         { "record 1 --measure page-faults --collapsed", 0, NULL },
         { "record 1 --measure page-faults --pstats", 0, "--pstats is of time alone" },
         { "record 1 --measure teeth --collapsed", 0, "--measure 'teeth': nothing counts it" },
-        { "replay x.pyro --measure page-faults", 0, "--summary is of time alone" },
+        { "replay x.pyro --measure page-faults --gecko", 0, "--gecko is of time alone" },
         { "replay heap.pb.gz --measure alloc_space --collapsed", 0, NULL },
     };
     (void)state;
