@@ -4,7 +4,8 @@
  *
  * A sample has a value of each sample type. Time is, in this order: the default type if it is time, `wall`, `cpu`, another one that is time;
  * without time, what samples are is the default type, or the last one as in pprof, if it is a number of things, and else nothing. All other
- * types are measures, the default one first.
+ * types are measures, the default one first. A file of ours begins with samples, wall and CPU time: of these, two follow from time and
+ * states, and are no measures.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -71,6 +72,7 @@ struct pprof {
     size_t chosen;                    /* the type that samples are of; MAX_TYPES: none */
     enum measure measures[MAX_TYPES]; /* of the others; MEASURE_COUNT: too many for that */
     size_t left_out;
+    bool is_ours;
     bool has_states;
     int64_t scale;  /* of values of the chosen type to nanoseconds; 0: they are no time */
     uint64_t *path; /* locations of a sample, innermost first */
@@ -277,6 +279,13 @@ static enum err_code add_measure(struct pprof *pprof, size_t type, struct err *e
     return rc == ERR_LIMIT ? ERR_OK : rc;
 }
 
+static bool type_is(const struct pprof *pprof, size_t type, const char *name, const char *unit)
+{
+    return type < pprof->type_count &&
+           gather_text_is(string_at(pprof, pprof->types[type].type), name) &&
+           gather_text_is(string_at(pprof, pprof->types[type].unit), unit);
+}
+
 static enum err_code choose_types(struct pprof *pprof, struct err *err)
 {
     struct gather *const gather = pprof->gather;
@@ -312,8 +321,11 @@ static enum err_code choose_types(struct pprof *pprof, struct err *err)
     if (scale > 0 && pprof->period < (uint64_t)(INT64_MAX / scale))
         gather->interval_ns = pprof->period * (uint64_t)scale;
 
+    pprof->is_ours = best == 1 && type_is(pprof, 0, "samples", "count") &&
+                     type_is(pprof, 1, "wall", "nanoseconds") &&
+                     type_is(pprof, 2, "cpu", "nanoseconds");
     enum err_code rc = pprof->chosen == best ? ERR_OK : add_measure(pprof, best, err);
-    for (size_t i = 0; i < pprof->type_count && !rc; i++)
+    for (size_t i = pprof->is_ours ? 3 : 0; i < pprof->type_count && !rc; i++)
         if (i != best)
             rc = add_measure(pprof, i, err);
 
@@ -466,6 +478,8 @@ static enum err_code read_sample(struct pprof *pprof, const struct protobuf_read
                                   pprof->frames[row->first + j], err);
     }
     sample_stack_cut(&pprof->stack, depth);
+    if (pprof->is_ours)
+        pprof->gather->sample_count += (uint64_t)sample.values[0];
     thread_id thread = 0;
     if (!rc)
         rc = find_thread(&sample, &thread, err);

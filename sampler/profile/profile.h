@@ -171,6 +171,10 @@ MUST_CHECK enum err_code profile_snapshot_measured(struct profile *profile,
                                                    enum measure measure,
                                                    struct profile_snapshot *out,
                                                    struct err *err);
+/* The windows of another measure of the same profile, up to the generation of `from`, over the same rows. */
+MUST_CHECK enum err_code profile_snapshot_beside(const struct profile_snapshot *from,
+                                                 enum measure measure,
+                                                 struct profile_snapshot *out, struct err *err);
 /* Says of a copy of the samples of `from` what they count: a copy has them as if they were of time. */
 void profile_snapshot_count_as(struct profile_snapshot *copy,
                                const struct profile_snapshot *from);

@@ -121,11 +121,12 @@ struct profile_snapshot {
     uint32_t generation; /* 0: nothing was sealed */
     struct profile_sizes sizes;
     struct quality quality;
-    uint64_t end_ns;              /* when the last window was sealed */
-    size_t bytes;                 /* held by tables, windows and series */
-    size_t memory_bytes;          /* they may take; 0: no bound */
-    enum measure measure;         /* of the windows */
-    measure_set measures;         /* that have samples */
+    uint64_t end_ns;      /* when the last window was sealed */
+    size_t bytes;         /* held by tables, windows and series */
+    size_t memory_bytes;  /* they may take; 0: no bound */
+    enum measure measure; /* of the windows */
+    measure_set measures; /* that have samples */
+    measure_set beside;   /* of these, what copies and files of several measures have too */
     uint64_t sums[MEASURE_COUNT]; /* of each measure, in its unit: all that was counted */
     struct window **windows;      /* oldest first */
     size_t window_count;

@@ -22,12 +22,28 @@ enum err_code profile_snapshot(struct profile *profile, struct profile_snapshot 
     return profile_snapshot_measured(profile, MEASURE_TIME, out, err);
 }
 
+enum err_code profile_snapshot_beside(const struct profile_snapshot *from, enum measure measure,
+                                      struct profile_snapshot *out, struct err *err)
+{
+    const enum err_code rc = profile_snapshot_measured(from->profile, measure, out, err);
+    if (rc)
+        return rc;
+    while (out->window_count &&
+           out->windows[out->window_count - 1]->generation > from->generation)
+        window_unref(out->windows[--out->window_count]);
+    out->generation = from->generation;
+    out->sizes = from->sizes;
+    out->end_ns = from->end_ns;
+    return ERR_OK;
+}
+
 void profile_snapshot_count_as(struct profile_snapshot *copy,
                                const struct profile_snapshot *from)
 {
     struct profile *const to = copy->profile;
     copy->measure = from->measure;
     copy->measures = from->measures;
+    copy->beside = from->beside;
     memcpy(copy->sums, from->sums, sizeof copy->sums);
     if (!to || to == from->profile)
         return;

@@ -174,6 +174,8 @@ enum err_code api_get_export(const struct handler_context *handler, struct respo
     const struct report_format *const format =
         report_find(asked.query.format ? asked.query.format : "");
     rc = format ? check_measure(&asked, format, err) : unknown_format(err);
+    if (!rc && format->has_every_measure && !asked.query.measure)
+        asked.snapshot.beside = asked.snapshot.measures & ~MEASURE_SET(asked.snapshot.measure);
     if (!rc)
         choose_frames(format, &asked.query.filters);
     if (!rc && format->needs_baseline && !asked.query.view.states.parts)

@@ -36,7 +36,8 @@ struct report_format {
     bool keeps_idle; /* has idle samples too, unless parts are chosen */
     bool
         has_places; /* says where functions are defined: debug information is read (located.h) */
-    bool takes_measures; /* is of the snapshot's measure; others are of time */
+    bool takes_measures;    /* is of the snapshot's measure; others are of time */
+    bool has_every_measure; /* has those beside the snapshot too, unless one was named */
 };
 
 /* Writes a report in that format, anonymized if the settings say so.  Use this instead of the writers.

@@ -17,7 +17,9 @@ enum err_code reshaped_init(struct reshaped *reshaped, const struct profile_snap
             profile_set_period(reshaped->profile,
                                from->windows[from->window_count - 1]->period_ns);
         *profile_quality(reshaped->profile) = from->quality;
-        rc = reshape_add(reshaped->profile, from, query, &settings, &reshaped->counts, err);
+        rc = reshape_measures(reshaped->profile, from, query, &settings, err);
+        if (!rc)
+            rc = reshape_add(reshaped->profile, from, query, &settings, &reshaped->counts, err);
         if (!rc)
             rc = profile_seal(reshaped->profile, from->end_ns, err);
     } else if (!rc)

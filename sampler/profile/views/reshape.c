@@ -33,6 +33,7 @@ struct reshape {
     struct frame_matcher matcher;
     enum native_frames native;
     bool shows_waits, shows_contexts;
+    bool is_beside;             /* samples stay samples of their measure */
     unsigned char *kinds;       /* by function: the filters that match it */
     unsigned char *frame_kinds; /* by function: enum frame_kind */
     unsigned char *needs;       /* by node: NEEDS_ bits; 0: no samples in it and beneath it */
@@ -150,8 +151,11 @@ static enum err_code copy_cell(struct reshape *reshape, const struct view_cell *
         /* A count may be larger than one call takes. */
         while (left > 0 && !rc) {
             const uint32_t count = left < UINT32_MAX ? (uint32_t)left : UINT32_MAX;
-            rc = profile_add_timed(reshape->into, thread, cell->state, place->node, count, ns,
-                                   err);
+            rc = reshape->is_beside
+                     ? profile_add_measured(reshape->into, reshape->from->measure, thread,
+                                            cell->state, place->node, count, err)
+                     : profile_add_timed(reshape->into, thread, cell->state, place->node, count,
+                                         ns, err);
             left -= count;
             ns = 0; /* the first call added all of it */
         }
@@ -340,15 +344,68 @@ enum err_code reshape_add(struct profile *into, const struct profile_snapshot *f
     return reshape_with(&reshape, query, settings, counts, copy_cells, err);
 }
 
-/* The first seal ends the time before the window. */
-static enum err_code copy_window(struct reshape *reshape, const struct window *window,
-                                 const struct view_query *query, struct reshape_counts *counts,
-                                 struct err *err)
+/* The query of what a window has of another one. */
+static struct view_query query_of_window(const struct view_query *query,
+                                         const struct window *window)
 {
     struct view_query one = *query;
     one.since = window->first_generation - 1;
     one.from_ns = window->start_ns;
     one.to_ns = window->start_ns + 1;
+    return one;
+}
+
+static enum err_code copy_measured(struct reshape *reshape, const struct view_query *query,
+                                   struct reshape_counts *counts, struct err *err)
+{
+    const enum measure measure = reshape->from->measure;
+    const struct window *before = NULL;
+    enum err_code rc = ERR_OK;
+    for (size_t i = 0; i < reshape->from->window_count && !rc; i++) {
+        const struct window *const window = reshape->from->windows[i];
+        const struct view_query one = query_of_window(query, window);
+        /* As in copy_windows. */
+        if (!cell_filter_has_window(query, window) ||
+            (before && before->start_ns == window->start_ns))
+            continue;
+        before = window;
+        /* The first seal ends the time before the window. */
+        rc = profile_seal_measured(reshape->into, measure, window->start_ns, window->period_ns,
+                                   err);
+        if (!rc)
+            rc = copy_cells(reshape, &one, counts, err);
+        if (!rc)
+            rc = profile_seal_measured(reshape->into, measure, window->end_ns,
+                                       window->period_ns, err);
+    }
+    return rc;
+}
+
+enum err_code reshape_measures(struct profile *into, const struct profile_snapshot *from,
+                               const struct view_query *query,
+                               const struct reshape_settings *settings, struct err *err)
+{
+    enum err_code rc = ERR_OK;
+    for (enum measure i = MEASURE_TIME; i < MEASURE_COUNT && !rc; i++) {
+        struct profile_snapshot other;
+        if (!(from->beside & MEASURE_SET(i)))
+            continue;
+        rc = profile_snapshot_beside(from, i, &other, err);
+        if (rc)
+            return rc;
+        struct reshape reshape = { .into = into, .from = &other, .is_beside = true };
+        rc = reshape_with(&reshape, query, settings, NULL, copy_measured, err);
+        profile_snapshot_release(&other);
+    }
+    return rc;
+}
+
+/* The first seal ends the time before the window. */
+static enum err_code copy_window(struct reshape *reshape, const struct window *window,
+                                 const struct view_query *query, struct reshape_counts *counts,
+                                 struct err *err)
+{
+    const struct view_query one = query_of_window(query, window);
     enum err_code rc = profile_seal(reshape->into, window->start_ns, err);
     if (rc)
         return rc;
@@ -402,7 +459,9 @@ enum err_code reshape_windows(struct profile *into, const struct profile_snapsho
                               struct reshape_counts *counts, struct err *err)
 {
     struct reshape reshape = { .into = into, .from = from };
-    const enum err_code rc = reshape_with(&reshape, query, settings, counts, copy_windows, err);
+    enum err_code rc = reshape_measures(into, from, query, settings, err);
+    if (!rc)
+        rc = reshape_with(&reshape, query, settings, counts, copy_windows, err);
     *profile_quality(into) = from->quality;
     return rc ? rc : profile_seal(into, from->end_ns, err);
 }

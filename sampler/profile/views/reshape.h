@@ -51,7 +51,14 @@ MUST_CHECK enum err_code reshape_add(struct profile *into, const struct profile_
                                      const struct reshape_settings *settings,
                                      struct reshape_counts *counts, struct err *err);
 
-/* Adds the profile window by window, each sealed at its end. `into` must be new; it gets the
+/* Adds the windows of the measures beside `from` as measures of `into`, which must be new.  The next seal publishes them. */
+MUST_CHECK enum err_code reshape_measures(struct profile *into,
+                                          const struct profile_snapshot *from,
+                                          const struct view_query *query,
+                                          const struct reshape_settings *settings,
+                                          struct err *err);
+
+/* Adds the profile window by window, each sealed at its end, after the measures beside it. `into` must be new; it gets the
  * times and the counters of `from`. */
 MUST_CHECK enum err_code reshape_windows(struct profile *into,
                                          const struct profile_snapshot *from,

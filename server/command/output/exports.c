@@ -149,6 +149,7 @@ enum err_code exports_take_measure(struct exports *exports, const struct options
                                    const struct profile_snapshot *session, struct err *err)
 {
     const char *const name = options->measure;
+    exports->has_one_measure = name != NULL;
     const enum measure measure = name ? profile_find_measure(session, session->measures, name)
                                       : measure_set_main(session->measures);
     if (measure == MEASURE_TIME || (name && strcmp(name, measure_texts[MEASURE_TIME]) == 0))
@@ -236,7 +237,8 @@ static enum err_code write_part(const struct exports *exports, const struct expo
 static bool is_like(const struct export *item, const struct export *other)
 {
     return group_of(item->format) == group_of(other->format) && item->parts == other->parts &&
-           item->format->takes_measures == other->format->takes_measures;
+           item->format->takes_measures == other->format->takes_measures &&
+           item->format->has_every_measure == other->format->has_every_measure;
 }
 
 static enum err_code write_parts(const struct exports *exports,
@@ -297,6 +299,11 @@ static enum err_code write_like(struct exports *exports, const struct report_sou
         (item->format->takes_measures ||
          !measure_set_has(source->snapshot->measures, MEASURE_TIME)))
         selected.snapshot = &exports->measured;
+    struct profile_snapshot every = *selected.snapshot;
+    if (item->format->has_every_measure && !exports->has_one_measure) {
+        every.beside = every.measures & ~MEASURE_SET(every.measure);
+        selected.snapshot = &every;
+    }
     if (!reshape_is_needed(source->snapshot, filters_of[group]))
         return write_some(exports, &selected, item, err);
     const struct frame_filters *const filters = filters_of[group];

@@ -33,6 +33,7 @@ struct exports {
         splits; /* one file per process; the opened files only prove that the folder is writable */
     struct capture_input baseline;
     struct profile_snapshot measured; /* for formats that take measures; zeroed: time */
+    bool has_one_measure;             /* it was named */
     struct written *written;          /* while reports are written */
     struct export
     {

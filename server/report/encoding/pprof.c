@@ -191,11 +191,28 @@ static void put_context(struct pprof *pprof, const struct view_cell *cell)
     put_text_label(pprof, variable, context.value, context.value_length);
 }
 
-static enum err_code put_sample(struct pprof *pprof, const struct view_cell *cell,
-                                struct err *err)
+/* A sample of one measure is 0 of all others.  beside: which of the others it is of; beside_count: it is none. */
+static void put_values(struct pprof *pprof, const struct view_cell *cell, size_t beside)
 {
     const struct pprof_settings *const settings = pprof->settings;
-    const uint64_t wall_ns = cell->ns > 0 ? cell->ns : cell->count * settings->period_ns;
+    const bool is_main = beside == settings->beside_count;
+    const uint64_t value = cell->ns > 0 ? cell->ns : cell->count * settings->period_ns;
+    const uint64_t main_value = is_main ? value : 0;
+    if (settings->values == PPROF_ALL)
+        protobuf_varint(&pprof->inner, is_main ? cell->count : 0);
+    if (settings->values != PPROF_CPU)
+        protobuf_varint(&pprof->inner, main_value);
+    if (settings->values == PPROF_ALL || settings->values == PPROF_CPU)
+        protobuf_varint(&pprof->inner, pprof_cpu_ns(cell, main_value));
+    for (size_t i = 0; i < settings->beside_count; i++)
+        protobuf_varint(&pprof->inner, i == beside ? value : 0);
+    put_inner(pprof, SAMPLE_VALUE);
+}
+
+static enum err_code put_sample(struct pprof *pprof, const struct view_cell *cell,
+                                size_t beside, struct err *err)
+{
+    const struct pprof_settings *const settings = pprof->settings;
     const enum err_code rc = chain_up(&pprof->chain, pprof->snapshot, cell->node, err);
     if (rc)
         return rc;
@@ -206,15 +223,12 @@ static enum err_code put_sample(struct pprof *pprof, const struct view_cell *cel
         protobuf_varint(&pprof->inner,
                         numbered_frame(&pprof->numbered, pprof->chain.frames[i]));
     put_inner(pprof, SAMPLE_LOCATION);
-    if (settings->values == PPROF_ALL)
-        protobuf_varint(&pprof->inner, cell->count);
-    if (settings->values != PPROF_CPU)
-        protobuf_varint(&pprof->inner, wall_ns);
-    if (settings->values == PPROF_ALL || settings->values == PPROF_CPU)
-        protobuf_varint(&pprof->inner, pprof_cpu_ns(cell, wall_ns));
-    put_inner(pprof, SAMPLE_VALUE);
+    put_values(pprof, cell, beside);
 
-    const unsigned labels = pprof->settings->labels;
+    /* Parts are of time alone. */
+    const unsigned labels = beside < settings->beside_count
+                                ? settings->labels & ~(unsigned)PPROF_PART
+                                : settings->labels;
     const struct profile_thread thread = profile_thread_at(pprof->snapshot, cell->thread);
     const struct profile_process process = profile_process_at(pprof->snapshot, thread.process);
     enum part part;
@@ -317,8 +331,7 @@ enum err_code pprof_write(struct pprof *pprof, const struct pprof_settings *sett
     numbered_clear(&pprof->numbered);
 
     const struct measure_facts *const facts = profile_measure(
-        pprof->snapshot,
-        settings->values == PPROF_MEASURED ? pprof->snapshot->measure : MEASURE_TIME);
+        pprof->snapshot, settings->values == PPROF_MEASURED ? settings->measure : MEASURE_TIME);
     const bool is_cpu = settings->values == PPROF_CPU;
     if (settings->values == PPROF_ALL)
         put_value_type(pprof, PROFILE_SAMPLE_TYPE, "samples", "count");
@@ -326,6 +339,11 @@ enum err_code pprof_write(struct pprof *pprof, const struct pprof_settings *sett
         put_value_type(pprof, PROFILE_SAMPLE_TYPE, facts->pprof_type, facts->pprof_unit);
     if (settings->values == PPROF_ALL || is_cpu)
         put_value_type(pprof, PROFILE_SAMPLE_TYPE, "cpu", "nanoseconds");
+    for (size_t i = 0; i < settings->beside_count; i++) {
+        const struct measure_facts *const other =
+            profile_measure(pprof->snapshot, settings->beside[i].measure);
+        put_value_type(pprof, PROFILE_SAMPLE_TYPE, other->pprof_type, other->pprof_unit);
+    }
     put_value_type(pprof, PROFILE_PERIOD_TYPE, is_cpu ? "cpu" : facts->pprof_type,
                    facts->pprof_unit);
     protobuf_uint(pprof->out, PROFILE_PERIOD, settings->period_ns);
@@ -333,8 +351,9 @@ enum err_code pprof_write(struct pprof *pprof, const struct pprof_settings *sett
         if (settings->comments[i])
             protobuf_uint(pprof->out, PROFILE_COMMENT,
                           word_number(pprof, settings->comments[i]));
-    if (settings->values == PPROF_ALL)
-        protobuf_uint(pprof->out, PROFILE_DEFAULT_SAMPLE_TYPE, word_number(pprof, "wall"));
+    if (settings->values == PPROF_ALL || settings->beside_count > 0)
+        protobuf_uint(pprof->out, PROFILE_DEFAULT_SAMPLE_TYPE,
+                      word_number(pprof, facts->pprof_type));
     (void)numbered_library(&pprof->numbered, 0);
 
     (void)word_number(pprof, settings->executable);
@@ -345,7 +364,7 @@ enum err_code pprof_write(struct pprof *pprof, const struct pprof_settings *sett
     for (; i < count && !rc && (most == 0 || i < most); i++) {
         const struct numbered_mark before = numbered_mark(&pprof->numbered);
         const size_t length = pprof->out->length;
-        rc = put_sample(pprof, &cells[i], err);
+        rc = put_sample(pprof, &cells[i], settings->beside_count, err);
         if (i > 0 && is_too_large(pprof)) {
             numbered_return(&pprof->numbered, &before);
             pprof->out->length = length;
@@ -354,6 +373,9 @@ enum err_code pprof_write(struct pprof *pprof, const struct pprof_settings *sett
     }
     *used_out = i;
 
+    for (size_t beside = 0; beside < settings->beside_count; beside++)
+        for (size_t j = 0; j < settings->beside[beside].count && !rc; j++)
+            rc = put_sample(pprof, &settings->beside[beside].cells[j], beside, err);
     if (rc)
         return rc;
     protobuf_uint(out, PROFILE_TIME_NANOS, settings->began_at_ns);

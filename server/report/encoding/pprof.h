@@ -27,7 +27,7 @@ enum pprof_values {
     PPROF_ALL,      /* samples, wall time and CPU time; wall time is the default */
     PPROF_CPU,      /* CPU time, whose period is of CPU time too */
     PPROF_WALL,     /* wall time */
-    PPROF_MEASURED, /* what the snapshot counts, which is not time */
+    PPROF_MEASURED, /* a measure that is not time */
 };
 
 enum {
@@ -45,8 +45,18 @@ enum {
         PPROF_THREAD | PPROF_PROCESS | PPROF_STATE | PPROF_WAIT | PPROF_CONTEXT | PPROF_PART
 };
 
+/* Cells of another measure, whose sample type follows those of `values`. */
+struct pprof_beside {
+    enum measure measure;
+    const struct view_cell *cells;
+    size_t count;
+};
+
 struct pprof_settings {
     enum pprof_values values;
+    enum measure measure;              /* of PPROF_MEASURED */
+    const struct pprof_beside *beside; /* of a message without bounds */
+    size_t beside_count;
     unsigned labels;         /* PPROF_ bits */
     uint64_t began_at_ns;    /* since 1970 */
     uint64_t duration_ns;    /* of the range that the cells are of */

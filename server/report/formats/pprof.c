@@ -14,20 +14,55 @@
 
 enum { GZIP_LEVEL = 6 };
 
+/* The cells of the measures beside the snapshot. */
+struct beside {
+    struct view_cells cells[MEASURE_COUNT];
+    struct pprof_beside items[MEASURE_COUNT];
+    size_t count;
+};
+
+static enum err_code find_beside(const struct report_source *source, struct beside *beside,
+                                 struct err *err)
+{
+    enum err_code rc = ERR_OK;
+    for (enum measure i = MEASURE_TIME; i < MEASURE_COUNT && !rc; i++) {
+        struct profile_snapshot other;
+        if (!(source->snapshot->beside & MEASURE_SET(i)))
+            continue;
+        rc = profile_snapshot_beside(source->snapshot, i, &other, err);
+        if (rc)
+            return rc;
+        struct view_cells *const cells = &beside->cells[beside->count];
+        rc = view_cells_init(cells, &other, source->query, err);
+        profile_snapshot_release(&other);
+        if (!rc)
+            beside->items[beside->count++] =
+                (struct pprof_beside){ i, cells->cells, cells->count };
+    }
+    return rc;
+}
+
 static enum err_code write_cells(const struct report_source *source,
-                                 const struct pprof_settings *settings, struct buffer *out,
+                                 struct pprof_settings *settings, struct buffer *out,
                                  struct err *err)
 {
     struct view_cells cells;
+    struct beside beside = { .count = 0 };
     struct pprof *pprof = NULL;
     size_t used;
     enum err_code rc = view_cells_init(&cells, source->snapshot, source->query, err);
     if (rc)
         return rc;
-    rc = pprof_create(source->snapshot, &pprof, err);
+    rc = find_beside(source, &beside, err);
+    settings->beside = beside.items;
+    settings->beside_count = beside.count;
+    if (!rc)
+        rc = pprof_create(source->snapshot, &pprof, err);
     if (!rc)
         rc = pprof_write(pprof, settings, cells.cells, cells.count, out, &used, err);
     pprof_destroy(pprof);
+    for (size_t i = 0; i < beside.count; i++)
+        view_cells_deinit(&beside.cells[i]);
     view_cells_deinit(&cells);
     return rc;
 }
@@ -57,6 +92,7 @@ static enum err_code write_texts(const struct report_source *source, struct buff
     const bool is_time = source->snapshot->measure == MEASURE_TIME;
     struct pprof_settings settings = {
         .values = is_time ? PPROF_ALL : PPROF_MEASURED,
+        .measure = source->snapshot->measure,
         .labels =
             has_marks(source) && is_time ? PPROF_EVERY_LABEL : PPROF_EVERY_LABEL & ~PPROF_PART,
         .began_at_ns = header->began_at_ns,

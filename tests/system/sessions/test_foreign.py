@@ -171,9 +171,16 @@ class Pprof(Opened):
         self.assertEqual(self.measured(heap), pprof_values(heap, 3))
         # The answer is of the default type.
         summary = self.summary(heap)
-        self.assertRegex(summary, r"^52 % of the samples are in `runtime/pprof.StartCPUProfile`")
+        self.assertRegex(summary, r"^52 % of inuse_space is in `runtime/pprof.StartCPUProfile`")
         self.assertIn("samples of inuse_space: %d bytes" % sum(pprof_values(heap, 3).values()), summary)
         self.assertIn("that counts inuse_space, alloc_objects, alloc_space, inuse_objects, without", summary)
+        process = finished("replay", heap, "--measure", "alloc_objects")
+        self.assertEqual(process.wait(), 0, process.output())
+        self.assertIn("samples of alloc_objects: %d." % sum(pprof_values(heap, 0).values()), process.output())
+        again = file_in("all.pb.gz")
+        self.assertEqual(finished("replay", heap, "--pprof=" + again).wait(), 0)
+        for number, kind in enumerate(self.TYPES["go-heap.pb.gz"]):
+            self.assertEqual(self.measured(again, kind), pprof_values(heap, number))
 
     def test_measures_are_compared_and_named(self):
         heap = file_of("go-heap.pb.gz")

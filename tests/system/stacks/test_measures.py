@@ -253,8 +253,13 @@ class Reports(Test):
         process, code = run_program("replay", capture, "--collapsed=" + folded, "--flamegraph=" + page)
         self.assertEqual(code, 0, process.output())
         self.assertEqual(pathlib.Path(folded).read_text(), pathlib.Path(grown.folded).read_text())
-        process, code = run_program("replay", capture, "--summary", "--measure", "page-faults")
-        self.assert_refused(process, code, 2, "summary is of time alone")
+        process, code = run_program("replay", capture, "--measure", "page-faults")
+        self.assertEqual(code, 0, process.output())
+        self.assertRegex("\n".join(process.out), r"^\d+ % of the memory growth is in `keeps` ")
+        self.assertIn("(% of the memory growth)", "\n".join(process.out))
+        self.assertNotIn("time", "\n".join(process.out))
+        process, code = run_program("replay", capture, "--gecko", "--measure", "page-faults")
+        self.assert_refused(process, code, 2, "gecko is of time alone")
 
     def test_time_and_bytes_are_never_added_up(self):
         capture, time, memory = (file_in("both" + ending) for ending in (".pyro", ".time.folded", ".memory.folded"))
@@ -283,13 +288,34 @@ class Reports(Test):
     def test_what_was_only_borrowed_is_grown_and_returned(self):
         capture = file_in("borrowed.pyro")
         with victim(script("returns", RETURNS)) as target:
-            grown = Grown(target, "-e", "page-faults,returned", "--binary=" + capture)
+            grown = Grown(target, "-e", "time,page-faults,returned", "--binary=" + capture)
+        self.check_round_trip(grown, capture)
         sums = []
         for measure in "page-faults", "returned":
             grown.read(self, capture, measure)
             sums.append(grown.bytes_of("borrows") / grown.said["borrows"])
         self.assertAlmostEqual(sums[0], 1, delta=0.1)
         self.assertAlmostEqual(sums[1], 1, delta=0.1)
+
+
+    def check_round_trip(self, grown, capture):
+        """One pprof file has every measure, and is opened with the sums of the capture; --measure leaves one."""
+        def folded(path, measure):
+            grown.read(self, path, measure)
+            return {tuple(stack.names): stack.count for stack in grown.stacks}
+        data = gzip.decompress(pathlib.Path(grown.pprof).read_bytes())
+        for kind in (b"samples", b"wall", b"cpu", b"rss_growth", b"rss_returned"):
+            self.assertIn(kind, data)
+        for measure in "page-faults", "returned":
+            self.assertEqual(folded(grown.pprof, measure), folded(capture, measure))
+        process, code = run_program("replay", grown.pprof, "--collapsed=/dev/null", "--measure", "cpu")
+        self.assertEqual(code, 1, process.output())
+        self.assertIn("it counts time, page-faults, returned", process.output())
+        process, code = run_program("replay", capture, "--pprof=" + grown.pprof, "--measure", "returned")
+        self.assertEqual(code, 0, process.output())
+        data = gzip.decompress(pathlib.Path(grown.pprof).read_bytes())
+        self.assertNotIn(b"rss_growth", data)
+        self.assertNotIn(b"wall", data)
 
 
 class Compared(Test):

@@ -288,6 +288,54 @@ static void window_by_window_times_stay_as_they_were(void **state)
     profile_destroy(into);
 }
 
+static void measures_beside_go_along_through_the_same_filters(void **state)
+{
+    struct profile *const from = made_session();
+    struct profile *const into = made_profile();
+    const struct frame_filters filters = {
+        .count = 1, .items = { { FRAME_FILTER_IGNORE, "function:dumps" } }
+    };
+    const struct reshape_settings settings = { .filters = &filters };
+    struct profile_snapshot other;
+    struct err err = { 0 };
+    (void)state;
+    for (uint64_t second = 2; second < 4; second++) {
+        for (size_t i = 0; i < 2; i++)
+            assert_ok(profile_add_measured(from, MEASURE_RETURNED, 0, 0,
+                                           stack_of(from, rows[i].stack), 100, &err),
+                      &err);
+        assert_ok(profile_seal_measured(from, MEASURE_RETURNED, second * NS_PER_S, 4096, &err),
+                  &err);
+        made_seal(from, second);
+    }
+    struct profile_snapshot snapshot = made_snapshot(from);
+    /* A later window is in no copy of this one. */
+    assert_ok(profile_add_measured(from, MEASURE_RETURNED, 0, 0, 0, 7, &err), &err);
+    assert_ok(profile_seal_measured(from, MEASURE_RETURNED, 5 * NS_PER_S, 4096, &err), &err);
+    made_seal(from, 5);
+    snapshot.beside = MEASURE_SET(MEASURE_RETURNED);
+    assert_ok(reshape_windows(into, &snapshot, &everything, &settings, NULL, &err), &err);
+    struct profile_snapshot copy = made_snapshot(into);
+    profile_snapshot_count_as(&copy, &snapshot);
+    assert_int_equal(copy.beside, MEASURE_SET(MEASURE_RETURNED));
+    assert_ok(profile_snapshot_beside(&copy, MEASURE_RETURNED, &other, &err), &err);
+    struct view view = made_view(&other, &everything);
+    assert_int_equal(view.total, 200);
+    assert_int_equal(view.total_ns, 200 * 4096);
+    view_deinit(&view);
+    view = made_view(&other, &(struct view_query){ .from_ns = 2 * NS_PER_S });
+    assert_int_equal(view.total, 100);
+    view_deinit(&view);
+    view = made_view(&copy, &everything);
+    assert_int_equal(view.total, 29);
+    view_deinit(&view);
+    profile_snapshot_release(&other);
+    profile_snapshot_release(&copy);
+    profile_snapshot_release(&snapshot);
+    profile_destroy(from);
+    profile_destroy(into);
+}
+
 static void spots_go_with_their_functions(void **state)
 {
     struct profile *const from = made_session();
@@ -344,5 +392,6 @@ TEST_GROUP(cmocka_unit_test(without_filters_it_is_a_copy),
            cmocka_unit_test(sessions_become_one_tree),
            cmocka_unit_test(ranges_stay_apart_where_they_are_sealed_apart),
            cmocka_unit_test(window_by_window_times_stay_as_they_were),
+           cmocka_unit_test(measures_beside_go_along_through_the_same_filters),
            cmocka_unit_test(spots_go_with_their_functions),
            cmocka_unit_test(every_allocation_may_fail))

@@ -162,10 +162,10 @@ static void another_measure_has_its_type_and_unit(void **state)
 {
     struct fixture *const fixture = *state;
     const struct pprof_settings settings = { .values = PPROF_MEASURED,
+                                             .measure = MEASURE_PAGE_FAULTS,
                                              .period_ns = 4096,
                                              .executable = "/usr/bin/python3" };
     uint64_t wanted = 0;
-    fixture->session->snapshot.measure = MEASURE_PAGE_FAULTS;
     for (size_t i = 0; i < fixture->cells.count; i++)
         wanted += fixture->cells.cells[i].ns > 0 ? fixture->cells.cells[i].ns
                                                  : fixture->cells.cells[i].count * 4096;
@@ -176,6 +176,52 @@ static void another_measure_has_its_type_and_unit(void **state)
     check_type(profile, PERIOD_TYPE, 0, "rss_growth", "bytes");
     assert_int_equal(message_number(profile, PERIOD), 4096);
     assert_int_equal(sum_of(profile), wanted);
+}
+
+static void a_measure_beside_others_has_a_sample_type(void **state)
+{
+    struct fixture *const fixture = *state;
+    const struct view_cells *const cells = &fixture->cells;
+    const struct pprof_beside beside[] = { { MEASURE_PAGE_FAULTS, cells->cells, 3 },
+                                           { MEASURE_RETURNED, cells->cells, 2 } };
+    const struct pprof_settings settings = { .values = PPROF_ALL,
+                                             .labels = PPROF_EVERY_LABEL,
+                                             .period_ns = PERIOD_NS,
+                                             .beside = beside,
+                                             .beside_count = 2,
+                                             .executable = "/usr/bin/python3" };
+    static const char *const types[][2] = { { "samples", "count" },
+                                            { "wall", "nanoseconds" },
+                                            { "cpu", "nanoseconds" },
+                                            { "rss_growth", "bytes" },
+                                            { "rss_returned", "bytes" } };
+    uint64_t wanted[5] = { 0 }, found[5] = { 0 };
+    for (size_t i = 0; i < cells->count; i++) {
+        const struct view_cell *const cell = &cells->cells[i];
+        const uint64_t value = cell->ns > 0 ? cell->ns : cell->count * PERIOD_NS;
+        wanted[0] += cell->count;
+        wanted[1] += value;
+        wanted[2] += pprof_cpu_ns(cell, value);
+        wanted[3] += i < 3 ? value : 0;
+        wanted[4] += i < 2 ? value : 0;
+    }
+    assert_int_equal(write(fixture, &settings, 0), cells->count);
+    const struct message profile = message_of(fixture);
+    assert_int_equal(message_count(profile, SAMPLE_TYPE), 5);
+    assert_int_equal(message_count(profile, SAMPLE), cells->count + 5);
+    struct field field, values;
+    for (size_t i = 0; i < 5; i++)
+        check_type(profile, SAMPLE_TYPE, i, types[i][0], types[i][1]);
+    for (size_t i = 0; message_find(profile, SAMPLE, i, &field); i++) {
+        assert_true(message_find(field.bytes, 2, 0, &values));
+        for (size_t k = 0; k < 5; k++) {
+            uint64_t value = 0;
+            assert_true(message_next_packed(&values.bytes, &value));
+            found[k] += value;
+        }
+    }
+    assert_memory_equal(found, wanted, sizeof found);
+    check_ids(profile);
 }
 
 static void samples_have_the_labels_that_were_chosen(void **state)
@@ -248,6 +294,8 @@ static void deep_stacks_keep_both_ends(void **state)
 TEST_GROUP(
     cmocka_unit_test_setup_teardown(cpu_and_wall_are_profiles_of_their_own, set_up, tear_down),
     cmocka_unit_test_setup_teardown(another_measure_has_its_type_and_unit, set_up, tear_down),
+    cmocka_unit_test_setup_teardown(a_measure_beside_others_has_a_sample_type, set_up,
+                                    tear_down),
     cmocka_unit_test_setup_teardown(samples_have_the_labels_that_were_chosen, set_up,
                                     tear_down),
     cmocka_unit_test_setup_teardown(what_does_not_fit_is_in_other_messages, set_up, tear_down),
