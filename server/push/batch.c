@@ -40,7 +40,7 @@ static size_t select_rows(const struct push_batch *batch, const struct view_cell
     for (size_t i = 0; i < all->count; i++) {
         struct row row = { .cell = all->cells[i] };
         if (row.cell.ns == 0)
-            row.cell.ns = row.cell.count * batch->period_ns;
+            row.cell.ns = row.cell.count * batch->periods[values];
         if (values == PUSH_CPU && pprof_cpu_ns(&row.cell, row.cell.ns) == 0)
             continue;
 
@@ -83,20 +83,64 @@ static size_t select_rows(const struct push_batch *batch, const struct view_cell
     return kept;
 }
 
+/* The samples of a range, by measure. */
+struct measured {
+    struct view_cells cells[MEASURE_COUNT];
+};
+
+static void measured_deinit(struct measured *measured)
+{
+    for (size_t i = 0; i < MEASURE_COUNT; i++)
+        view_cells_deinit(&measured->cells[i]);
+}
+
+static enum err_code measured_init(struct measured *measured, struct push_batch *batch,
+                                   struct err *err)
+{
+    static const struct view_query everything = { 0 };
+    enum err_code rc = ERR_OK;
+    memset(measured, 0, sizeof *measured);
+    for (enum measure i = MEASURE_TIME; i < MEASURE_COUNT && !rc; i++) {
+        struct view_cells *const cells = &measured->cells[i];
+        struct profile_snapshot other;
+        uint64_t count = 0, value = 0;
+        if (i == MEASURE_TIME) {
+            rc = view_cells_init(cells, batch->snapshot, &everything, err);
+            continue;
+        }
+        if (!(batch->snapshot->beside & MEASURE_SET(i)))
+            continue;
+        rc = profile_snapshot_beside(batch->snapshot, i, &other, err);
+        if (rc)
+            break;
+        rc = view_cells_init(cells, &other, &everything, err);
+        profile_snapshot_release(&other);
+        for (size_t j = 0; j < cells->count && !rc; j++) {
+            count += cells->cells[j].count;
+            value += cells->cells[j].ns;
+        }
+        batch->periods[PUSH_WALL + i] = count ? value / count : 0;
+    }
+    if (rc)
+        measured_deinit(measured);
+    return rc;
+}
+
 /* Marks the processes that have samples, and names them in the order of their ids. */
-static enum err_code name_processes(struct push_batch *batch, const struct view_cells *all,
+static enum err_code name_processes(struct push_batch *batch, const struct measured *all,
                                     const struct session_info *info, const char *host,
                                     const struct push_settings *settings, process_id *leaders,
                                     struct err *err)
 {
     const struct profile_snapshot *const snapshot = batch->snapshot;
     size_t count = 0;
-    for (size_t i = 0; i < all->count; i++) {
-        process_id *const mark =
-            &leaders[profile_thread_at(snapshot, all->cells[i].thread).process];
-        count += *mark == NO_PROCESS;
-        *mark = 0;
-    }
+    for (size_t i = 0; i < MEASURE_COUNT; i++)
+        for (size_t j = 0; j < all->cells[i].count; j++) {
+            process_id *const mark =
+                &leaders[profile_thread_at(snapshot, all->cells[i].cells[j].thread).process];
+            count += *mark == NO_PROCESS;
+            *mark = 0;
+        }
     batch->processes = calloc(count + 1, sizeof *batch->processes);
     if (!batch->processes)
         return err_nomem(err);
@@ -167,11 +211,14 @@ static int by_executable(const void *left, const void *right)
 }
 
 static enum err_code fill_batch(struct push_batch *batch, const struct session_info *info,
-                                const struct view_cells *all, const char *host,
+                                const struct measured *all, const char *host,
                                 const struct push_settings *settings, struct err *err)
 {
     const size_t processes = (size_t)batch->snapshot->sizes.processes + 1;
-    struct row *const rows = calloc(all->count + 1, sizeof *rows);
+    size_t most = 0;
+    for (size_t i = 0; i < MEASURE_COUNT; i++)
+        most = all->cells[i].count > most ? all->cells[i].count : most;
+    struct row *const rows = calloc(most + 1, sizeof *rows);
     thread_id *const first = calloc(processes, sizeof *first);
     process_id *const leaders = malloc(processes * sizeof *leaders);
     enum err_code rc = rows && first && leaders ? ERR_OK : err_nomem(err);
@@ -197,13 +244,15 @@ static enum err_code fill_batch(struct push_batch *batch, const struct session_i
     }
     for (enum push_values values = PUSH_CPU; values < PUSH_VALUES && !rc; values++) {
         memset(first, 0xff, processes * sizeof *first);
-        const size_t count = select_rows(batch, all, values, leaders, first, rows);
+        const size_t count =
+            select_rows(batch, &all->cells[push_measure(values)], values, leaders, first, rows);
         rc = divide_cells(batch, values, rows, count, err);
     }
     if (!rc)
         qsort(batch->processes, batch->process_count, sizeof *batch->processes, by_executable);
-    for (size_t i = 0; i < all->count; i++)
-        batch->samples += all->cells[i].count;
+    for (size_t i = 0; i < MEASURE_COUNT; i++)
+        for (size_t j = 0; j < all->cells[i].count; j++)
+            batch->samples += all->cells[i].cells[j].count;
     free(rows);
     free(first);
     free(leaders);
@@ -233,7 +282,6 @@ enum err_code push_batch_init(struct push_batch *batch, const struct session_inf
                               uint64_t from_ns, uint64_t to_ns, const char *host,
                               const struct push_settings *settings, struct err *err)
 {
-    static const struct view_query everything = { 0 };
     static const unsigned labels[] = { [PUSH_SAMPLES_NONE] = 0,
                                        [PUSH_SAMPLES_THREAD] = PPROF_THREAD,
                                        [PUSH_SAMPLES_STATE] = PPROF_STATE | PPROF_PART,
@@ -241,7 +289,7 @@ enum err_code push_batch_init(struct push_batch *batch, const struct session_inf
                                            PPROF_THREAD | PPROF_STATE | PPROF_PART };
     const struct view_query range = { .from_ns = from_ns, .to_ns = to_ns };
     const struct session_info *named = info;
-    struct view_cells cells;
+    struct measured measured;
     memset(batch, 0, sizeof *batch);
     batch->began_at_ns = info->status.started_at_ns + from_ns;
     batch->duration_ns = to_ns - from_ns;
@@ -254,13 +302,15 @@ enum err_code push_batch_init(struct push_batch *batch, const struct session_inf
     enum err_code rc = report_header_init(&header, &source, err);
     if (rc)
         return rc;
-    batch->period_ns = header.period_ns;
+    batch->periods[PUSH_CPU] = batch->periods[PUSH_WALL] = header.period_ns;
     report_header_deinit(&header);
     struct frame_filters filters = info->filters ? *info->filters : (struct frame_filters){ 0 };
     filters.shows_contexts = true;
     if (filters.waits == WAIT_MARKS_HIDDEN)
         batch->sample_labels &= ~(unsigned)PPROF_PART;
-    rc = reshaped_init(&batch->reshaped, info->snapshot, &range, &filters, RESHAPED_SUM, err);
+    struct profile_snapshot every = *info->snapshot;
+    every.beside = every.measures & ~MEASURE_SET(MEASURE_TIME);
+    rc = reshaped_init(&batch->reshaped, &every, &range, &filters, RESHAPED_SUM, err);
     if (rc)
         return rc;
     batch->snapshot = &batch->reshaped.snapshot;
@@ -270,14 +320,26 @@ enum err_code push_batch_init(struct push_batch *batch, const struct session_inf
         host = NULL;
     }
     if (!rc)
-        rc = view_cells_init(&cells, batch->snapshot, &everything, err);
+        rc = measured_init(&measured, batch, err);
     if (!rc) {
-        rc = fill_batch(batch, named, &cells, host, settings, err);
-        view_cells_deinit(&cells);
+        rc = fill_batch(batch, named, &measured, host, settings, err);
+        measured_deinit(&measured);
     }
     if (rc)
         push_batch_deinit(batch);
     return rc;
+}
+
+const char *push_type(const struct push_batch *batch, enum push_values values)
+{
+    return values == PUSH_CPU
+               ? "cpu"
+               : profile_measure(batch->snapshot, push_measure(values))->pprof_type;
+}
+
+const char *push_unit(const struct push_batch *batch, enum push_values values)
+{
+    return profile_measure(batch->snapshot, push_measure(values))->pprof_unit;
 }
 
 /* Pyroscope compares times in milliseconds (storage v1) or nanoseconds (v2). */

@@ -4,7 +4,7 @@
  * Samples are those between two snapshots, never since the start.  The frame filters of the session apply,
  * and where the settings ask for it names are replaced by hashes.
  *
- * Each process has its CPU time and its wall time: cells sorted by stack.  Processes with equal labels become
+ * Each process has its CPU time, its wall time and what else was counted (measure.h): cells sorted by stack.  Processes with equal labels become
  * one.  Cells that differ in nothing that labels of samples show are added up, so that each stack is there once.
  *
  * Ownership: the caller's storage, which must not move; push_batch_deinit accepts a zeroed one.
@@ -18,11 +18,13 @@
 #include "sampler/profile/views/view.h"
 #include "server/push/labels.h"
 #include "server/report/anonymize.h"
+#include "server/report/encoding/pprof.h"
 #include "server/wire/reshaped.h"
 
 struct session_info;
 
-enum push_values { PUSH_CPU, PUSH_WALL, PUSH_VALUES };
+/* From PUSH_WALL on, those of each measure; wall time is the first one. */
+enum push_values { PUSH_CPU, PUSH_WALL, PUSH_VALUES = PUSH_WALL + MEASURE_COUNT };
 
 struct push_cells {
     const struct view_cell *cells;
@@ -40,8 +42,9 @@ struct push_batch {
     struct reshaped reshaped;
     struct anonymized anonymized;
     const struct profile_snapshot *snapshot; /* of the samples alone */
-    uint64_t began_at_ns, duration_ns, period_ns;
-    unsigned sample_labels; /* PPROF_ bits */
+    uint64_t began_at_ns, duration_ns;
+    uint64_t periods[PUSH_VALUES]; /* what a sample stands for on average */
+    unsigned sample_labels;        /* PPROF_ bits */
     uint64_t samples;
     struct view_cell *cells[PUSH_VALUES];
     struct push_process *processes;
@@ -54,6 +57,21 @@ MUST_CHECK enum err_code push_batch_init(struct push_batch *batch,
                                          uint64_t to_ns, const char *host,
                                          const struct push_settings *settings, struct err *err);
 void push_batch_deinit(struct push_batch *batch);
+
+static inline enum measure push_measure(enum push_values values)
+{
+    return values == PUSH_CPU ? MEASURE_TIME : (enum measure)(values - PUSH_WALL);
+}
+/* The labels of their samples, PPROF_ bits: parts are of time alone. */
+static inline unsigned push_labels_of_samples(const struct push_batch *batch,
+                                              enum push_values values)
+{
+    return values > PUSH_WALL ? batch->sample_labels & ~(unsigned)PPROF_PART
+                              : batch->sample_labels;
+}
+/* The type and the unit of values, in pprof's words. */
+const char *push_type(const struct push_batch *batch, enum push_values values);
+const char *push_unit(const struct push_batch *batch, enum push_values values);
 
 /* The time of a part of a profile that is sent in several, but of the last one: the parts follow each other, because
  * receivers drop a second profile of the same labels and time.  left_ns: the time that the parts before have left. */

@@ -139,10 +139,12 @@ static uint32_t word_attribute(struct otlp *otlp, const char *key, const char *v
     return attribute_number(otlp, key, value, strlen(value));
 }
 
-static void put_value_type(struct otlp *otlp, unsigned field, const char *type)
+static void put_value_type(struct otlp *otlp, unsigned field, enum push_values values)
 {
-    protobuf_uint(&otlp->inner, VALUE_TYPE_TYPE, word_number(otlp, type));
-    protobuf_uint(&otlp->inner, VALUE_TYPE_UNIT, word_number(otlp, "nanoseconds"));
+    protobuf_uint(&otlp->inner, VALUE_TYPE_TYPE,
+                  word_number(otlp, push_type(otlp->batch, values)));
+    protobuf_uint(&otlp->inner, VALUE_TYPE_UNIT,
+                  word_number(otlp, push_unit(otlp->batch, values)));
     put_message(&otlp->profile, field, &otlp->inner);
 }
 
@@ -177,8 +179,9 @@ static enum err_code chain_of(struct otlp *otlp, node_id node, struct err *err)
     return rc;
 }
 
+/* labels: PPROF_ bits. */
 static enum err_code put_sample(struct otlp *otlp, const struct view_cell *cell,
-                                struct err *err)
+                                unsigned labels, struct err *err)
 {
     uint32_t stack = 0;
 
@@ -202,15 +205,15 @@ static enum err_code put_sample(struct otlp *otlp, const struct view_cell *cell,
     const struct strtab_string name = profile_string(snapshot, thread.name);
     struct buffer state = { 0 };
     enum part part;
-    if ((otlp->batch->sample_labels & PPROF_THREAD) && name.length > 0)
+    if ((labels & PPROF_THREAD) && name.length > 0)
         protobuf_varint(&otlp->packed,
                         attribute_number(otlp, "thread.name", name.text, name.length));
-    if ((otlp->batch->sample_labels & PPROF_STATE) && cell->state != 0) {
+    if ((labels & PPROF_STATE) && cell->state != 0) {
         names_put_state(&state, cell->state);
         protobuf_varint(&otlp->packed, attribute_number(otlp, "pyrometer.thread.state",
                                                         state.data, state.length));
     }
-    if ((otlp->batch->sample_labels & PPROF_PART) &&
+    if ((labels & PPROF_PART) &&
         profile_part_at(snapshot, cell->thread, cell->state, cell->node, &part))
         protobuf_varint(&otlp->packed, word_attribute(otlp, "pyrometer.part", part_text(part)));
     if (otlp->packed.length > 0)
@@ -431,16 +434,16 @@ static enum err_code put_values(struct otlp *otlp, const struct push_process *pr
     while (left.cells.count > 0 && !rc) {
         /* Writes as many of the cells that are left as fit; at least one if there are any. */
         const struct push_batch *const batch = otlp->batch;
-        const char *const type = values == PUSH_CPU ? "cpu" : "wall";
         const uint64_t id[] = { random_u64(&otlp->random), random_u64(&otlp->random) };
+        const unsigned labels = push_labels_of_samples(batch, values);
         size_t i = 0;
-        put_value_type(otlp, PROFILE_SAMPLE_TYPE, type);
-        put_value_type(otlp, PROFILE_PERIOD_TYPE, type);
-        protobuf_uint(&otlp->profile, PROFILE_PERIOD, batch->period_ns);
+        put_value_type(otlp, PROFILE_SAMPLE_TYPE, values);
+        put_value_type(otlp, PROFILE_PERIOD_TYPE, values);
+        protobuf_uint(&otlp->profile, PROFILE_PERIOD, batch->periods[values]);
         protobuf_bytes(&otlp->profile, PROFILE_PROFILE_ID, id, sizeof id);
         while (i < left.cells.count && i < PUSH_PROFILE_SAMPLES && !rc &&
                (i == 0 || !is_full(otlp)))
-            rc = put_sample(otlp, &left.cells.cells[i++], err);
+            rc = put_sample(otlp, &left.cells.cells[i++], labels, err);
         const uint64_t part_ns =
             i < left.cells.count ? push_part_ns(left.duration_ns) : left.duration_ns;
         protobuf_fixed64(&otlp->profile, PROFILE_TIME_UNIX_NANO, left.began_at_ns);

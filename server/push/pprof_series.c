@@ -59,11 +59,14 @@ static enum err_code encode_cells(struct encoding *encoding, const struct push_p
     const struct push_batch *const batch = encoding->batch;
     const struct push_cells *const cells = &process->values[values];
     struct pprof_settings settings = {
-        .values = values == PUSH_CPU ? PPROF_CPU : PPROF_WALL,
-        .labels = batch->sample_labels | PPROF_SPANS,
+        .values = values == PUSH_CPU    ? PPROF_CPU
+                  : values == PUSH_WALL ? PPROF_WALL
+                                        : PPROF_MEASURED,
+        .measure = push_measure(values),
+        .labels = push_labels_of_samples(batch, values) | PPROF_SPANS,
         .began_at_ns = batch->began_at_ns,
         .duration_ns = batch->duration_ns,
-        .period_ns = batch->period_ns,
+        .period_ns = batch->periods[values],
         .executable = process->executable,
         .max_samples = PUSH_PROFILE_SAMPLES,
         .max_bytes = PUSH_PROFILE_BYTES,
@@ -76,7 +79,8 @@ static enum err_code encode_cells(struct encoding *encoding, const struct push_p
         rc = pprof_write(encoding->pprof, &settings, cells->cells + at, cells->count - at,
                          &encoding->file, &used, err);
         if (!rc)
-            rc = add_file(encoding, process, values == PUSH_CPU ? "process_cpu" : "wall", err);
+            rc = add_file(encoding, process,
+                          values == PUSH_CPU ? "process_cpu" : push_type(batch, values), err);
         settings.began_at_ns += settings.part_ns;
         settings.duration_ns -= settings.part_ns;
     }

@@ -1,7 +1,7 @@
 /*
  * pprof_series - a batch as requests that hold series of pprof files: what Pyroscope and Parca have in common.
  *
- * Each process is two series, process_cpu and wall, which are the label __name__ too.  A profile that is too
+ * Each process is a series for each kind of values: process_cpu, wall, rss_growth and so on, which is the label __name__ too.  A profile that is too
  * large for one file becomes several.
  */
 #ifndef SERVER_PUSH_PPROF_SERIES_H

@@ -14,10 +14,19 @@
 
 enum { NODES = 60000, SAMPLES = 300000 };
 
+/* The values that a text of a request names. */
+static enum push_values values_of(struct message text)
+{
+    return message_is(text, "process_cpu") || message_is(text, "cpu") ? PUSH_CPU
+           : message_is(text, "rss_growth")   ? PUSH_WALL + MEASURE_PAGE_FAULTS
+           : message_is(text, "rss_returned") ? PUSH_WALL + MEASURE_RETURNED
+                                              : PUSH_WALL;
+}
+
 /* Contents of the requests of a batch. */
 struct taken {
     size_t requests, profiles, samples, largest_body, most_samples;
-    uint64_t sums[PUSH_VALUES]; /* nanoseconds */
+    uint64_t sums[PUSH_VALUES]; /* nanoseconds, or in the unit of the measure */
 };
 
 static struct message unpack(struct message packed)
@@ -85,8 +94,7 @@ static enum err_code take_pyroscope(void *to, const struct buffer *body, struct 
         const struct message profile = unpack(raw.bytes);
         assert_in_range(profile.length, 1, PUSH_PROFILE_BYTES);
         plain_bytes += profile.length;
-        add_profile(taken, profile, 2,
-                    message_is(value.bytes, "process_cpu") ? PUSH_CPU : PUSH_WALL);
+        add_profile(taken, profile, 2, values_of(value.bytes));
         release(profile);
     }
     assert_in_range(plain_bytes, 1, PUSH_REQUEST_BYTES);
@@ -111,8 +119,7 @@ static enum err_code take_otlp(void *to, const struct buffer *body, struct err *
             assert_true(message_find(profile.bytes, 1, 0, &type));
             assert_true(
                 message_find(dictionary.bytes, 5, message_number(type.bytes, 1), &text));
-            add_profile(taken, profile.bytes, 4,
-                        message_is(text.bytes, "cpu") ? PUSH_CPU : PUSH_WALL);
+            add_profile(taken, profile.bytes, 4, values_of(text.bytes));
         }
     }
     release(plain);
@@ -239,6 +246,48 @@ static void a_request_is_divided_into_its_series(void **state)
     sample_session_destroy(session);
 }
 
+/* Bytes are profiles of their own, in both forms and with names replaced. */
+static void every_measure_is_a_series(void **state)
+{
+    static const struct {
+        const char *scheme;
+        push_take *take;
+    } rows[] = { { "pyroscope", take_pyroscope }, { "otlp", take_otlp } };
+    struct sample_session *const session = sample_session_small();
+    struct profile *const profile = session->profile;
+    const uint64_t end_ns = session->snapshot.end_ns;
+    struct push_settings settings = { .sample_labels = PUSH_SAMPLES_THREAD_STATE };
+    struct push_batch batch;
+    struct err err = { 0 };
+    (void)state;
+    for (node_id node = 1; node < 5; node++)
+        assert_ok(
+            profile_add_measured(profile, MEASURE_PAGE_FAULTS, node % 2, 0, node, node, &err),
+            &err);
+    assert_ok(profile_seal_measured(profile, MEASURE_PAGE_FAULTS, end_ns + 5, 4096, &err),
+              &err);
+    assert_ok(profile_seal(profile, end_ns + 5, &err), &err);
+    profile_snapshot_release(&session->snapshot);
+    assert_ok(profile_snapshot(profile, &session->snapshot, &err), &err);
+    session->info.snapshot = &session->snapshot;
+    for (size_t i = 0; i < 4; i++) {
+        settings.anonymizes = i >= 2;
+        assert_ok(
+            push_batch_init(&batch, &session->info, 0, end_ns + 5, "host", &settings, &err),
+            &err);
+        const struct push_protocol *const protocol =
+            push_protocol_find(rows[i % 2].scheme, strlen(rows[i % 2].scheme));
+        struct taken taken = { .requests = 0 };
+        assert_int_equal(batch.samples, SAMPLE_TOTAL + 10);
+        assert_ok(protocol->encode(&batch, rows[i % 2].take, &taken, &err), &err);
+        assert_int_equal(taken.sums[PUSH_WALL + MEASURE_PAGE_FAULTS], 10 * 4096);
+        assert_int_equal(taken.sums[PUSH_WALL], time_of(&batch, PUSH_WALL));
+        assert_int_equal(taken.sums[PUSH_WALL + MEASURE_RETURNED], 0);
+        push_batch_deinit(&batch);
+    }
+    sample_session_destroy(session);
+}
+
 /* The last part of a batch is never empty. */
 static void parts_of_a_batch_follow_each_other(void **state)
 {
@@ -275,5 +324,6 @@ static void a_batch_without_samples_is_no_request(void **state)
 TEST_GROUP(cmocka_unit_test(a_stack_is_there_once),
            cmocka_unit_test(a_large_batch_is_several_requests),
            cmocka_unit_test(a_request_is_divided_into_its_series),
+           cmocka_unit_test(every_measure_is_a_series),
            cmocka_unit_test(parts_of_a_batch_follow_each_other),
            cmocka_unit_test(a_batch_without_samples_is_no_request))
