@@ -75,15 +75,6 @@ static bool has_pair(const struct leaves *leaves, uint32_t place, str_id callee)
     return at != NULL;
 }
 
-/* Without room, the name is confirmed again each time. */
-static void add_pair(struct leaves *leaves, uint32_t place, str_id callee)
-{
-    const struct leaf_pair pair = { place, callee };
-    uint32_t id;
-    if (!pool_push(&leaves->pairs, &pair, &id, NULL))
-        (void)!idmap_add(&leaves->pair_index, hash_mix(place, callee), id, NULL);
-}
-
 void leaves_clear(struct leaves *leaves)
 {
     const bool wants_opcodes = leaves->wants_opcodes;
@@ -342,7 +333,11 @@ static enum err_code read_call(struct leaves *leaves, const struct stack *stack,
         return ERR_OK;
     bool is_known = has_pair(leaves, place, callee->name);
     if (!is_known && is_confirmed(leaves, stack, frame, leaf_place, &state, callee)) {
-        add_pair(leaves, place, callee->name);
+        /* Without room, the name is confirmed again each time. */
+        const struct leaf_pair pair = { place, callee->name };
+        uint32_t id;
+        if (!pool_push(&leaves->pairs, &pair, &id, NULL))
+            (void)!idmap_add(&leaves->pair_index, hash_mix(place, callee->name), id, NULL);
         is_known = true;
     }
     out->is_unsettled = !is_known && stack->copy.taken_ns;
