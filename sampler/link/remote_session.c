@@ -152,14 +152,6 @@ static void pass_on(void *context, const struct capture_window *window)
         sink->seal(sink->context, window->end_ns, window->period_ns, &window->quality);
 }
 
-static void pass_memory(struct remote_session *remote)
-{
-    const struct sink *const sink = remote->base.options.sink;
-    const struct memory_log *const log = &remote->growing.memory;
-    for (size_t i = 0; i < log->step_count && sink && sink->memory; i++)
-        sink->memory(sink->context, &log->steps[i], memory_log_uses(log, &log->steps[i]));
-}
-
 /* The texts that a target gets later are copies, because readers may hold those that are there. */
 static void copy_once(const char *text, const char **out)
 {
@@ -238,6 +230,7 @@ static enum err_code publish(struct remote_session *remote, struct err *err)
 static enum err_code take_state(struct remote_session *remote, struct err *err)
 {
     struct growing *const growing = &remote->growing;
+    const struct memory_log *const memory = &growing->memory;
     const struct sink *const sink = remote->base.options.sink;
     struct state *const state = &remote->state;
     struct byte_reader in = byte_reader_over(&growing->raw);
@@ -252,7 +245,9 @@ static enum err_code take_state(struct remote_session *remote, struct err *err)
         profile_set_entry(remote->base.profile, row->function, row->entry);
     }
     remote->has_passed = false;
-    pass_memory(remote);
+    for (size_t i = 0; i < memory->step_count && sink && sink->memory; i++)
+        sink->memory(sink->context, &memory->steps[i],
+                     memory_log_uses(memory, &memory->steps[i]));
     rc = growing_seal(growing, &state->quality, state->end_ns, pass_on, remote, err);
     if (!rc && sink && !remote->has_passed && state->end_ns)
         sink->seal(sink->context, state->end_ns, 0, &state->quality);
