@@ -76,13 +76,6 @@ static enum err_code find_edges(struct flat *flat, struct descent *descent, stru
     return ERR_OK;
 }
 
-static void leave_node(struct descent *descent, node_id node)
-{
-    descent->row_above[row_of(descent, node)]--;
-    if (has_edge(descent, node))
-        descent->edge_above[descent->edge_of[node]]--;
-}
-
 static enum err_code fill_rows(struct flat *flat, struct descent *descent,
                                const struct view *view, struct err *err)
 {
@@ -120,8 +113,12 @@ static enum err_code fill_rows(struct flat *flat, struct descent *descent,
             const node_id node = order->node[i];
             if (descent->node_total[node] == 0)
                 continue; /* and so is everything under it */
-            while (length >= order->depth[node])
-                leave_node(descent, descent->way[--length]);
+            while (length >= order->depth[node]) {
+                const node_id left = descent->way[--length];
+                descent->row_above[row_of(descent, left)]--;
+                if (has_edge(descent, left))
+                    descent->edge_above[descent->edge_of[left]]--;
+            }
             descent->way[length++] = node;
 
             /* A row or an edge that was counted above is not counted again. */

@@ -106,15 +106,6 @@ static void write_counters(struct json *json, const struct counter *counters)
     json_end(json);
 }
 
-static void write_capture(struct json *json, const struct quality_capture *capture)
-{
-    json_member_object(json, "capture");
-    json_member_uint(json, "samples", capture->samples);
-    json_member_uint(json, "lost", capture->lost);
-    json_member_uint(json, "bytes", capture->bytes);
-    json_end(json);
-}
-
 /* Keys of objects become a prefix here: one object, one name each. */
 static void write_meanings(struct json *json, const struct counter *counters, bool with_costs,
                            bool with_capture)
@@ -196,8 +187,13 @@ void quality_write(struct json *json, const struct session_info *info,
     write_shares(json, sums);
     json_key(json, "retention");
     retention_write(json, info->snapshot);
-    if (capture)
-        write_capture(json, capture);
+    if (capture) {
+        json_member_object(json, "capture");
+        json_member_uint(json, "samples", capture->samples);
+        json_member_uint(json, "lost", capture->lost);
+        json_member_uint(json, "bytes", capture->bytes);
+        json_end(json);
+    }
     write_meanings(json, counters, usage != NULL, capture != NULL);
     json_end(json);
 }

@@ -99,18 +99,6 @@ static void add_named(const char *path)
     folders_add_file(folder, slash ? slash + 1 : path);
 }
 
-/* Reports with default names. */
-static void add_reports_folder(const char *path, bool serves)
-{
-    const size_t length = strlen(path);
-    if (length > 1 && path[length - 1] == '/')
-        (void)trusted_path_make_folder(path, S_IRWXU | S_IRWXG | S_IRWXO, NULL);
-    if (serves)
-        folders_add_file(path, "pyrometer-*." CAPTURE_EXTENSION);
-    else
-        folders_add(path, FOLDER_REPORTS);
-}
-
 /* A temporary file lies beside the file whose name it gets, unless that is no regular file.  A command that does not serve
  * may write files beside it whose names it learns later. */
 static void add_file(const char *path, bool serves)
@@ -123,7 +111,13 @@ static void add_file(const char *path, bool serves)
         return;
     if ((length > 0 && path[length - 1] == '/') ||
         (stat(path, &status) == 0 && S_ISDIR(status.st_mode))) {
-        add_reports_folder(path, serves);
+        /* Reports in it have default names. */
+        if (length > 1 && path[length - 1] == '/')
+            (void)trusted_path_make_folder(path, S_IRWXU | S_IRWXG | S_IRWXO, NULL);
+        if (serves)
+            folders_add_file(path, "pyrometer-*." CAPTURE_EXTENSION);
+        else
+            folders_add(path, FOLDER_REPORTS);
         return;
     }
     if (trusted_path_find(path, &at, NULL) != ERR_OK)
