@@ -458,7 +458,7 @@ static void say_problems(const struct session_info *info, const struct states *s
             info->status.rate_hz);
 }
 
-/* " and 62.4 MB of memory growth", of each measure that has samples; the first one has no "and" if `is_first`.  Numbers have no
+/* " and 62.4 MiB of memory growth", of each measure that has samples; the first one has no "and" if `is_first`.  Numbers have no
  * unit, " and 62 alloc_objects"; other units than bytes have their name. */
 static void put_measured(const struct session_info *info, bool is_first, struct buffer *line)
 {
@@ -473,7 +473,8 @@ static void put_measured(const struct session_info *info, bool is_first, struct 
             const struct measure_facts *const facts = profile_measure(&snapshot, i);
             buffer_text(line, is_first ? " " : " and ");
             if (strcmp(facts->unit, "bytes") == 0)
-                buffer_printf(line, "%.1f MB of %s", (double)view.total_ns / 1e6, facts->title);
+                buffer_printf(line, "%.1f MiB of %s", (double)view.total_ns / (1 << 20),
+                              facts->title);
             else if (strcmp(facts->unit, "count") == 0)
                 buffer_printf(line, "%" PRIu64 " %s", view.total_ns, facts->title);
             else
