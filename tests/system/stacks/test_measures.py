@@ -12,7 +12,7 @@ import time
 import unittest
 
 from folded import read_folded
-from harness import (EachTest, Test, file_in, main, newest_python, program, run_program, skip_without_kernel_engine,
+from harness import (EachTest, Test, file_in, main, newest, newest_python, program, run_program, skip_without_kernel_engine,
                      victim)
 from host import Host
 from kernel import script
@@ -149,9 +149,13 @@ signal.pause()
 """
 
 
-def jemalloc():
-    names = ["/usr/lib/%s/libjemalloc.so.2" % machine for machine in ("x86_64-linux-gnu", "aarch64-linux-gnu")]
-    return next((name for name in names if os.path.exists(name)), None)
+def allocator(name):
+    """The path of an allocator of Debian, or None."""
+    paths = ["/usr/lib/%s/%s" % (machine, name) for machine in ("x86_64-linux-gnu", "aarch64-linux-gnu")]
+    return next((path for path in paths if os.path.exists(path)), None)
+
+
+JEMALLOC, MIMALLOC = allocator("libjemalloc.so.2"), allocator("libmimalloc.so.2")
 
 
 class Grown:
@@ -210,9 +214,13 @@ class PageFaults(EachTest):
     def test_with_the_allocator_of_the_c_library(self):
         self.each(lambda python: self.check(python, PYTHONMALLOC="malloc"))
 
-    @unittest.skipUnless(jemalloc(), "libjemalloc2 is not installed")
+    @unittest.skipUnless(JEMALLOC, "libjemalloc2 is not installed")
     def test_with_jemalloc(self):
-        self.each(lambda python: self.check(python, PYTHONMALLOC="malloc", LD_PRELOAD=jemalloc()))
+        self.each(lambda python: self.check(python, PYTHONMALLOC="malloc", LD_PRELOAD=JEMALLOC))
+
+    @unittest.skipUnless(MIMALLOC, "libmimalloc2.0 is not installed")
+    def test_with_mimalloc(self):
+        self.check(newest(), PYTHONMALLOC="malloc", LD_PRELOAD=MIMALLOC)
 
 
 class Returned(EachTest):
