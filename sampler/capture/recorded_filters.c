@@ -40,7 +40,7 @@ void recorded_filters_take(const struct capture_metadata *metadata, struct frame
         const struct capture_texts *const list =
             (const void *)((const char *)metadata + lists[kind]);
         for (size_t i = 0; i < list->count; i++) {
-            if (frame_filters_add(out, kind, list->items[i], &why) == ERR_OK || ignored++ > 0)
+            if (!frame_filters_add(out, kind, list->items[i], &why) || ignored++ > 0)
                 continue;
             length = (size_t)snprintf(ignored_out, RECORDED_FILTERS_TEXT_BYTES,
                                       "its filter %s '%.64s' is ignored: %.120s",

@@ -172,7 +172,7 @@ enum err_code process_facts_read(pid_t pid, struct process_facts *out)
 bool process_rss(pid_t pid, uint64_t *bytes_out)
 {
     struct process_stats stats;
-    if (process_stats_read(pid, &stats, NULL) != ERR_OK)
+    if (process_stats_read(pid, &stats, NULL))
         return false;
     *bytes_out = stats.rss_bytes;
     return true;

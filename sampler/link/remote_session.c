@@ -344,7 +344,7 @@ static void set_paused(struct session *session, bool paused)
     const struct link_request request = { .kind = LINK_PAUSE,
                                           .session = remote->number,
                                           .paused = paused };
-    if (ask(&request, NULL) != ERR_OK)
+    if (ask(&request, NULL))
         return;
     pthread_mutex_lock(&remote->mutex);
     remote->paused = paused;

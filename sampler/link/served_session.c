@@ -368,7 +368,7 @@ static void *run(void *context)
         struct served_session *excess;
         free_stream(served);
         session_processes(served->session, &processes);
-        if (profile_snapshot(session_profile(served->session), &snapshot, NULL) == ERR_OK)
+        if (!profile_snapshot(session_profile(served->session), &snapshot, NULL))
             profile_snapshot_release(&snapshot);
         pthread_mutex_lock(&table.lock);
         served->processes = (size_t)processes.running;

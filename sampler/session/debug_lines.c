@@ -67,7 +67,7 @@ enum err_code debug_lines_open(int library_fd, int root_fd, const char *path,
 {
     const struct debug_file_place place = { .root_fd = root_fd, .path = path };
     struct elf *elf;
-    if (elf_open(library_fd, deadline, &elf, NULL) != ERR_OK)
+    if (elf_open(library_fd, deadline, &elf, NULL))
         return ERR_GONE;
     const enum err_code rc = *build_id && !is_build(elf, build_id)
                                  ? ERR_GONE

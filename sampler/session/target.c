@@ -226,7 +226,7 @@ void target_read_context(struct target *target, struct thread_reading *reading,
             python_context(target->python, reading->thread, copy ? copy : process,
                            copy ? CONTEXT_OF_COPY : CONTEXT_OF_READING, reading->now_ns);
         const bool is_new = value->kind == CONTEXT_SET && !value->tag;
-        if (!is_new || memory_confirm(process) == ERR_OK)
+        if (!is_new || !memory_confirm(process))
             reading->context = context_marks_find(target->fold.contexts, value);
     }
     reading->is_in_new_context = reading->context != before;

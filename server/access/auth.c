@@ -235,7 +235,7 @@ static void set_cookie(const struct auth *auth, const struct request *request,
 static bool log_in(struct auth *auth, const struct request *request, struct response *response)
 {
     char cookie[AUTH_SECRET_LENGTH + 1];
-    if (!auth->logins || logins_add(auth->logins, clock_now_ns(), cookie, NULL) != ERR_OK)
+    if (!auth->logins || logins_add(auth->logins, clock_now_ns(), cookie, NULL))
         return false;
     set_cookie(auth, request, "", cookie, 0, response);
     return true;

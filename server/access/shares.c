@@ -191,7 +191,7 @@ static enum err_code keep_file(struct shares *shares, struct err *err)
     struct err why = { 0 };
     if (!shares->file)
         return ERR_OK;
-    if (shares->at.folder_fd < 0 && find_folder(shares, &why) != ERR_OK)
+    if (shares->at.folder_fd < 0 && find_folder(shares, &why))
         return cannot_write(shares, why.sys, err);
     const struct files_folder folder = files_in(shares->at.folder_fd);
     snprintf(name, sizeof name, "%.*s" ENDING, (int)(sizeof name - sizeof ENDING),

@@ -62,7 +62,7 @@ static struct folder *add_folder(const char *path, enum folder_use use)
 {
     const size_t length = without_slashes(path, strlen(path));
     SCOPED_FD int fd = -1;
-    if (trusted_path_open(path, O_PATH | O_DIRECTORY, 0, &fd, NULL) != ERR_OK)
+    if (trusted_path_open(path, O_PATH | O_DIRECTORY, 0, &fd, NULL))
         return NULL;
     struct folder *const folder = add_open(fd, use);
     char *const copy =

@@ -85,8 +85,7 @@ static enum err_code read_member(const struct json_value *item, struct body_memb
 static enum err_code parse_object(const char *data, size_t bytes, struct json_value **out,
                                   struct err *err)
 {
-    if (json_value_parse(data, bytes, out, NULL) == ERR_OK &&
-        json_value_type(*out) == JSON_OBJECT)
+    if (!json_value_parse(data, bytes, out, NULL) && json_value_type(*out) == JSON_OBJECT)
         return ERR_OK;
     return err_set(err, ERR_INVALID, "the body is not a JSON object");
 }

@@ -161,7 +161,7 @@ static enum err_code bind_unix(const char *path, struct listener *out, struct er
     struct trusted_path trusted;
     const char *const slash = strrchr(path, '/');
     snprintf(folder, sizeof folder, "%.*s.", slash ? (int)(slash + 1 - path) : 0, path);
-    if (trusted_path_find(folder, &trusted, err) != ERR_OK)
+    if (trusted_path_find(folder, &trusted, err))
         return err_wrap(err, ERR_SYS, "cannot listen on '%s'", path);
     close(trusted.folder_fd);
 

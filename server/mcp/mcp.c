@@ -240,7 +240,7 @@ static void take_line(struct mcp *mcp, const char *line, size_t bytes)
     struct json_value *message = NULL;
     if (strspn(line, " \t\r") == bytes)
         return;
-    if (json_value_parse(line, bytes, &message, NULL) != ERR_OK)
+    if (json_value_parse(line, bytes, &message, NULL))
         message_fail(mcp->out, "null", MESSAGE_PARSE_ERROR,
                      "want one JSON object in each line");
     else if (json_value_type(message) != JSON_ARRAY)

@@ -48,7 +48,7 @@ void captures_words_read(const struct files_folder *folder, const char *name,
     };
     memset(out, 0, sizeof *out);
     const ssize_t bytes = read_beside(folder, name, WORDS_SUFFIX, text, sizeof text);
-    if (bytes > 0 && body_read(text, (size_t)bytes, members, WORDS_MEMBERS, NULL) == ERR_OK) {
+    if (bytes > 0 && !body_read(text, (size_t)bytes, members, WORDS_MEMBERS, NULL)) {
         snprintf(out->title, sizeof out->title, "%.*s", SESSION_MAX_NAME,
                  members[WORDS_TITLE].text);
         snprintf(out->note, sizeof out->note, "%.*s", SESSION_MAX_NOTE,

@@ -68,7 +68,7 @@ enum err_code captures_folder_make(const char *wanted, char path_out[PATH_MAX], 
         if (rc && why.sys != EEXIST && why.sys != EROFS && why.sys != EACCES)
             return err_set(err, rc, "cannot create the folder '%s': %s", path_out, why.message);
     }
-    if (trusted_path_make_folder(path_out, 0700, &why) != ERR_OK && why.sys != EEXIST)
+    if (trusted_path_make_folder(path_out, 0700, &why) && why.sys != EEXIST)
         return err_set(err, why.code, "cannot create the folder '%s': %s", path_out,
                        why.message);
     return ERR_OK;

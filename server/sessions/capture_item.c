@@ -65,7 +65,7 @@ void capture_item_read(struct captures_item *item, int fd, bool hides_arguments)
     entry->fault = NULL;
     entry->argc = 0;
     entry->executable = entry->python = entry->host = entry->user = entry->reason = "";
-    if (reader_open_fd(fd, &reader, &err) != ERR_OK) {
+    if (reader_open_fd(fd, &reader, &err)) {
         snprintf(item->fault, sizeof item->fault, "cannot read '%s.pyro': %.180s", entry->name,
                  err.message);
         entry->fault = item->fault;

@@ -553,7 +553,7 @@ size_t captures_tidy(struct captures *captures)
         bytes += entry->bytes;
         if (!is_too_old && !(most && bytes > most))
             continue;
-        if (captures_remove(captures, entry->name, NULL) != ERR_OK)
+        if (captures_remove(captures, entry->name, NULL))
             continue;
         bytes -= entry->bytes;
         removed++;

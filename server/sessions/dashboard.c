@@ -119,7 +119,7 @@ static void *run_launch(void *context)
                          launch->dashboard->say_context);
     launch->options.sink = session_capture_sink(&capture);
     launch->options.is_cancelled = &launch->entry->is_cancelled;
-    if (session_start(&launch->options, &session, &err) == ERR_OK) {
+    if (!session_start(&launch->options, &session, &err)) {
         session_capture_begin(&capture, session, launch->entry);
         session_entry_become(launch->entry, session, NULL);
         sessions_share(sessions);

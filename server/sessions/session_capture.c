@@ -24,7 +24,7 @@ void session_capture_open(struct session_capture *capture, struct captures *capt
     *capture = (struct session_capture){
         .captures = captures, .fd = -1, .say = say, .context = context
     };
-    if (captures && live_capture_create(&capture->live, NULL) != ERR_OK)
+    if (captures && live_capture_create(&capture->live, NULL))
         capture->live = NULL;
 }
 
@@ -77,9 +77,9 @@ static const char *collect_source(const struct session_entry *entry, struct buff
     *count_out = 0;
     if (strcmp(state, SOURCE_TEXT_KEPT) != 0)
         return state;
-    if (profile_snapshot(session_entry_profile(entry), &snapshot, NULL) != ERR_OK)
+    if (profile_snapshot(session_entry_profile(entry), &snapshot, NULL))
         return SOURCE_TEXT_NO_READER;
-    if (kept_texts_collect(entry->texts, &snapshot, out, count_out, NULL) != ERR_OK) {
+    if (kept_texts_collect(entry->texts, &snapshot, out, count_out, NULL)) {
         buffer_clear(out);
         *count_out = 0;
         state = SOURCE_TEXT_NO_READER;
@@ -171,7 +171,7 @@ void session_capture_close(struct session_capture *capture, struct session *sess
         session_status(session, &status);
     if (capture->has_begun && session) {
         size_t texts = 0;
-        if (session_capture_write_end(capture->live, capture->entry, &texts, &err) != ERR_OK)
+        if (session_capture_write_end(capture->live, capture->entry, &texts, &err))
             note_failure(capture, &err);
         session_capture_check(capture);
     }

@@ -195,7 +195,7 @@ enum err_code setting_read_number(const struct setting *setting, void *out, doub
                                   struct err *why)
 {
     note_given(setting, out);
-    if (setting_is_number(setting) && check_number(setting, &number, why) != ERR_OK)
+    if (setting_is_number(setting) && check_number(setting, &number, why))
         return ERR_INVALID;
     return put_number(setting, (char *)out + setting->offset, number, why);
 }
@@ -209,7 +209,7 @@ enum err_code setting_read(const struct setting *setting, void *out, const char 
     if (!text && setting->kind != SETTING_FLAG)
         return ERR_OK;
     if (setting_is_number(setting)) {
-        if (read_number(setting, text, &number, why) != ERR_OK)
+        if (read_number(setting, text, &number, why))
             return ERR_INVALID;
         return put_number(setting, value, number, why);
     }

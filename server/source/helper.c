@@ -163,7 +163,7 @@ static enum err_code check_answer(const struct source_answer *answer,
     };
     const enum err_code code = outcomes[answer->outcome].code;
     const char *const slash = memrchr(wanted->path.text, '/', wanted->path.length);
-    if (code == ERR_OK)
+    if (!code)
         return ERR_OK;
     if (answer->outcome > SOURCE_FAILED)
         return err_set(err, code, "%s %s", slash ? slash + 1 : wanted->path.text,

@@ -77,7 +77,7 @@ static bool add_heat(struct round *round)
 {
     const struct view_query everything = { 0 };
     struct view view;
-    if (view_init(&view, &round->snapshot, &everything, NULL) != ERR_OK)
+    if (view_init(&view, &round->snapshot, &everything, NULL))
         return false;
     for (size_t i = 0; i < view.count; i++)
         round->self[function_of(round, view.node[i])] += view.self[i];
@@ -238,7 +238,7 @@ static enum left keep_new_files(struct prefetch *prefetch, struct progress *prog
     struct session *const session = prefetch->fetcher->session;
     struct round round = { .prefetch = prefetch };
     enum left left = LEFT_NONE;
-    if (profile_snapshot(session_profile(session), &round.snapshot, NULL) != ERR_OK)
+    if (profile_snapshot(session_profile(session), &round.snapshot, NULL))
         return left;
     const uint32_t functions = round.snapshot.sizes.functions;
     if (functions != progress->functions && allocate_round(&round) && add_heat(&round)) {

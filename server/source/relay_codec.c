@@ -60,7 +60,7 @@ enum err_code relay_answer_decode(const void *data, size_t bytes, struct buffer 
     snprintf(place.path, sizeof place.path, "%s", path);
     if (place_out)
         *place_out = place;
-    if (code != ERR_OK)
+    if (code)
         return err_set(err, (enum err_code)code, "%s", message);
     buffer_clear(out);
     buffer_append(out, text, length);

@@ -31,7 +31,7 @@ bool rights_become(const struct owner *owner)
 {
     struct owner own;
     uint64_t held;
-    if (owner_read(getpid(), &own, NULL) != ERR_OK)
+    if (owner_read(getpid(), &own, NULL))
         return false;
     if (!owner_same_identity(&own, owner) &&
         (setgroups(owner->group_count, owner->groups) != 0 ||

@@ -71,8 +71,7 @@ void range_notes_read(const char *data, size_t bytes, struct range_notes *out)
     struct json_value *root = NULL;
     struct range_note note;
     *out = (struct range_notes){ 0 };
-    if (json_value_parse(data, bytes, &root, NULL) == ERR_OK &&
-        json_value_type(root) == JSON_ARRAY)
+    if (!json_value_parse(data, bytes, &root, NULL) && json_value_type(root) == JSON_ARRAY)
         for (const struct json_value *item = json_value_first(root); item;
              item = json_value_next(item)) {
             const char *const text = json_value_text(json_value_member(item, "text"));

@@ -167,7 +167,7 @@ void tree_write_tables(struct json *json, const struct profile_snapshot *snapsho
     }
 
     struct own_code own;
-    if (own_code_find(snapshot, &own, NULL, NULL) == ERR_OK) {
+    if (!own_code_find(snapshot, &own, NULL, NULL)) {
         json_member_array(json, "own_code");
         for (size_t i = 0; i < own.count; i++) {
             if (kept)

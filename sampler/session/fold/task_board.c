@@ -85,7 +85,7 @@ void task_board_show(struct task_board *board)
 {
     struct session_tasks copy, before;
     /* If memory runs out, readers keep the list before. */
-    if (session_tasks_copy(&board->next, &copy, NULL) != ERR_OK)
+    if (session_tasks_copy(&board->next, &copy, NULL))
         return;
     pthread_mutex_lock(&board->mutex);
     before = board->shown;
