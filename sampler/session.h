@@ -257,6 +257,8 @@ struct session_lock_thread {
     uint64_t from_ns,
         to_ns; /* the first and the last of the readings that found it in one and the
                                 same wait, since the start of the session */
+    uint64_t
+        switches; /* how often it has begun to wait until then; 0: unknown, as in a session of another process */
     struct lock_task task;
 };
 

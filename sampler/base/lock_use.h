@@ -22,6 +22,16 @@ struct lock_text {
     int32_t column, end_column; /* in bytes; -1: unknown */
 };
 
+/* The place of a semaphore in a file that processes share, as the kernel says: that of one and the same lock in all of them. */
+struct lock_place {
+    uint64_t device, inode, offset; /* inode 0: unknown, or not shared */
+};
+
+static inline bool lock_place_is_same(const struct lock_place *a, const struct lock_place *b)
+{
+    return a->inode == b->inode && a->device == b->device && a->offset == b->offset;
+}
+
 struct lock_use {
     uint64_t object; /* its address */
     uint64_t lock;   /* what threads take by it: the lock of a condition; else the object */
@@ -36,6 +46,9 @@ struct lock_use {
     bool has_owner;        /* the object says who has it */
     int32_t owner_tid;     /* native, on this host; 0: none, or unknown */
     uint64_t owner_task;   /* the task in that thread; 0: the thread itself */
+    uint64_t semaphore;    /* of multiprocessing: where it lies in its process; 0: it is none */
+    struct lock_place place; /* of the semaphore */
+    str_id expression; /* the text of the source, where a table of texts has it; 0: unknown */
     uint64_t
         gil_turn; /* of the GIL: how often it has gone from thread to thread, plus 1; 0: it is another lock */
 };

@@ -18,7 +18,7 @@ enum {
     ORIGIN_BYTES = 10,
     TASK_BYTES = 10,
     LOCK_THREAD_BYTES = 8,
-    USE_BYTES = 14,
+    USE_BYTES = 17,
     LOCK_BYTES = 12,
     LINE_BYTES = 8,
     LOCALS_THREAD_BYTES = 4
@@ -167,6 +167,9 @@ static void put_use(const struct lock_use *use, struct buffer *out)
     buffer_number(out, use->owner_tid > 0 ? (uint64_t)use->owner_tid : 0);
     buffer_number(out, use->owner_task);
     buffer_number(out, use->gil_turn);
+    buffer_number(out, use->place.device);
+    buffer_number(out, use->place.inode);
+    buffer_number(out, use->place.offset);
     put_text(&use->text, out);
 }
 
@@ -393,6 +396,9 @@ static struct lock_use take_use(struct byte_reader *in, const struct profile_siz
     use.owner_tid = (int32_t)byte_reader_below(in, INT32_MAX);
     use.owner_task = byte_reader_number(in);
     use.gil_turn = byte_reader_number(in);
+    use.place.device = byte_reader_number(in);
+    use.place.inode = byte_reader_number(in);
+    use.place.offset = byte_reader_number(in);
     use.text = take_text(in);
     in->is_bad |=
         use.type >= rows->strings || use.function >= rows->strings || use.file >= rows->strings;

@@ -29,6 +29,7 @@ static enum err_code parse_line(const char *line, size_t length, struct mapping 
     out->readable = permissions[0] == 'r';
     out->writable = permissions[1] == 'w';
     out->executable = permissions[2] == 'x';
+    out->shared = permissions[3] == 's';
     out->path = strdup(path_at ? text + path_at : "");
     return out->path ? ERR_OK : err_nomem(err);
 }

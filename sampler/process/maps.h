@@ -21,7 +21,7 @@ struct mapping {
     uint64_t offset; /* in the file */
     uint64_t inode;  /* 0: anonymous */
     uint32_t device_major, device_minor;
-    bool readable, writable, executable;
+    bool readable, writable, executable, shared;
     char *path; /* "": anonymous; includes the kernel's suffix " (deleted)" */
 };
 

@@ -443,7 +443,11 @@ static enum err_code tasks(struct session *session, struct session_tasks *out, s
 
 static enum err_code locks(struct session *session, struct session_locks *out, struct err *err)
 {
-    return lock_board_copy(&of(session)->targets.locks, out, err);
+    struct targets *const targets = &of(session)->targets;
+    const enum err_code rc = lock_board_copy(&targets->locks, out, err);
+    if (!rc)
+        semaphores_place(&targets->semaphores, out);
+    return rc;
 }
 
 static enum err_code locals(struct session *session, struct session_locals *out,

@@ -58,6 +58,7 @@ enum err_code targets_init(struct targets *targets, const struct session_options
     origins_init(&targets->origins);
     task_board_init(&targets->board);
     lock_board_init(&targets->locks);
+    semaphores_init(&targets->semaphores);
     locals_board_init(&targets->locals);
     enum err_code rc = profile_create(&targets->profile, err);
     if (!rc)
@@ -137,6 +138,7 @@ void targets_deinit(struct targets *targets)
     profile_destroy(targets->profile);
     task_board_deinit(&targets->board);
     lock_board_deinit(&targets->locks);
+    semaphores_deinit(&targets->semaphores);
     locals_board_deinit(&targets->locals);
     target_table_deinit(&targets->target_table);
     origins_deinit(&targets->origins);

@@ -25,6 +25,7 @@
 #include "sampler/session/lock_reader.h"
 #include "sampler/session/memory_reader.h"
 #include "sampler/session/origins.h"
+#include "sampler/session/semaphores.h"
 #include "sampler/session/target.h"
 #include "sampler/session/target_table.h"
 
@@ -38,6 +39,7 @@ struct targets {
     struct origins origins;
     struct task_board board;
     struct lock_board locks;
+    struct semaphores semaphores;
     struct locals_board locals;
     struct lock_reader lock_reader;
     struct memory_reader memory_reader;

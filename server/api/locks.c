@@ -87,8 +87,10 @@ static void write_waiter(struct json *json, const struct session_request *asked,
     write_expression(json, expressions, use);
     write_object(json, asked, use->type, use->object);
     write_place(json, asked, use->function, use->file, use->line);
+    const pid_t holder_pid = holder.thread ? holder.thread->pid : thread->pid;
     json_member_object(json, "holder");
-    write_thread(json, asked, thread->pid, holder.tid);
+    json_member_int(json, "process", holder_pid);
+    write_thread(json, asked, holder_pid, holder.tid);
     write_task(json, asked, holder.thread ? &holder.thread->task : NULL);
     write_place(json, asked, held->function, held->file, held->line);
     json_end(json);

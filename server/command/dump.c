@@ -22,10 +22,12 @@
 #include "server/sessions/dump_merge.h"
 #include "server/sessions/dump_motion.h"
 #include "server/sessions/dump_text.h"
+#include "server/sessions/shared_locks.h"
 #include "server/source/helper.h"
 
-/* A reading is mostly waiting for ticks, so several are made at a time.  Those that are made and not printed yet are few as well. */
-enum { MAX_READERS = 24, MAX_UNPRINTED = 64 };
+/* A reading is mostly waiting for ticks, so several are made at a time.  Of a text that waits for others to be read, who holds its
+ * locks is left out if there are more bytes. */
+enum { MAX_READERS = 24, MAX_UNPRINTED_BYTES = 64 << 20 };
 
 /* How one process went. */
 struct dumped {
@@ -44,10 +46,11 @@ struct dumping {
     struct dumped *items; /* of the targets */
     pthread_mutex_t lock; /* of what follows */
     pthread_cond_t changed;
-    size_t next, printed;
-    bool is_last; /* of the readings of a process */
+    size_t next, done, unprinted_bytes;
+    bool is_last;   /* of the readings of a process */
+    bool is_solved; /* the deadlocks of several processes are known */
     bool merges;
-    struct dump_merge merge;
+    struct dump_merge merge; /* and who shares locks, also of processes that are not merged */
     struct dump_motion motion;
     size_t deadlocks, python_count;
 };
@@ -65,7 +68,7 @@ static bool print(void *to, const char *data, size_t bytes)
 }
 
 /* Writes a process as text or JSON, or adds it to the merge.  Calls with the lock. */
-static enum err_code put_process(struct dumping *dumping, const struct dump *dump,
+static enum err_code put_process(struct dumping *dumping, struct dump *dump,
                                  const struct process_facts *facts, struct dumped *out)
 {
     struct json json;
@@ -73,6 +76,11 @@ static enum err_code put_process(struct dumping *dumping, const struct dump *dum
     dumping->python_count++;
     if (dumping->merges)
         return dump_text_merge(&dumping->merge, dump, &dumping->view, facts, &out->err);
+    const enum err_code rc = dumping->targets.count > 1 && !dump->core
+                                 ? shared_locks_add(&dumping->merge.shared, dump, &out->err)
+                                 : ERR_OK;
+    if (rc)
+        return rc;
     if (!dumping->options->writes_json) {
         dump_text_write(&out->text, dump, &dumping->view, facts);
         return buffer_check(&out->text, &out->err);
@@ -196,7 +204,7 @@ static void *read_processes(void *context)
     pthread_mutex_lock(&dumping->lock);
     for (;;) {
         while (dumping->next < dumping->targets.count &&
-               dumping->next >= dumping->printed + MAX_UNPRINTED)
+               dumping->unprinted_bytes >= MAX_UNPRINTED_BYTES)
             pthread_cond_wait(&dumping->changed, &dumping->lock);
         if (dumping->next == dumping->targets.count)
             break;
@@ -205,12 +213,30 @@ static void *read_processes(void *context)
         const enum err_code rc =
             dump_process(dumping, dumping->targets.pids[at], &dumping->items[at]);
         pthread_mutex_lock(&dumping->lock);
+        dumping->done++;
+        dumping->unprinted_bytes += dumping->items[at].text.length;
         dumping->items[at].rc = rc;
         dumping->items[at].is_done = true;
         pthread_cond_broadcast(&dumping->changed);
     }
     pthread_mutex_unlock(&dumping->lock);
     return NULL;
+}
+
+/* Fills the gaps of a process with what is known of others.  Calls with the lock. */
+static enum err_code fill_gaps(struct dumping *dumping, struct dumped *item)
+{
+    struct buffer text = { 0 };
+    enum err_code rc = ERR_OK;
+    if (dumping->done == dumping->targets.count && !dumping->is_solved)
+        rc = shared_locks_solve(&dumping->merge.shared, &item->err);
+    dumping->is_solved |= dumping->done == dumping->targets.count;
+    if (!rc)
+        rc = shared_locks_fill(&dumping->merge.shared, item->text.data, item->text.length,
+                               &text, &item->err);
+    buffer_deinit(&item->text);
+    item->text = text;
+    return rc;
 }
 
 /* Prints what each process alone is, in their order. */
@@ -222,7 +248,14 @@ static void print_processes(struct dumping *dumping)
         pthread_mutex_lock(&dumping->lock);
         while (!item->is_done)
             pthread_cond_wait(&dumping->changed, &dumping->lock);
-        dumping->printed++;
+        const size_t bytes = item->text.length;
+        const bool has_gap = shared_locks_has_gap(item->text.data, bytes);
+        while (has_gap && dumping->done < dumping->targets.count &&
+               dumping->unprinted_bytes < MAX_UNPRINTED_BYTES)
+            pthread_cond_wait(&dumping->changed, &dumping->lock);
+        if (has_gap && !item->rc)
+            item->rc = fill_gaps(dumping, item);
+        dumping->unprinted_bytes -= bytes;
         pthread_cond_broadcast(&dumping->changed);
         pthread_mutex_unlock(&dumping->lock);
         if (item->text.length && dumping->options->writes_json && written++)
@@ -239,7 +272,7 @@ static enum err_code read_all(struct dumping *dumping, struct err *err)
     pthread_t readers[MAX_READERS];
     size_t count = 0;
     int sys = 0;
-    dumping->next = dumping->printed = 0;
+    dumping->next = dumping->done = dumping->unprinted_bytes = 0;
     while (count < MAX_READERS && count < dumping->targets.count && !sys) {
         sys = thread_start(&readers[count], read_processes, dumping);
         count += sys == 0;
@@ -326,6 +359,21 @@ static enum err_code print_merge(struct dumping *dumping, struct err *err)
     return rc;
 }
 
+/* Below the processes that were printed while others were read. */
+static enum err_code print_shared_deadlocks(struct dumping *dumping, struct err *err)
+{
+    struct buffer text = { 0 };
+    enum err_code rc =
+        dumping->is_solved ? ERR_OK : shared_locks_solve(&dumping->merge.shared, err);
+    if (!rc) {
+        shared_locks_put_deadlocks(&dumping->merge.shared, &text);
+        rc = buffer_check(&text, err);
+    }
+    (void)print(stdout, text.data, text.length);
+    buffer_deinit(&text);
+    return rc;
+}
+
 static enum err_code dump_all(struct dumping *dumping, struct err *err)
 {
     const struct options *const options = dumping->options;
@@ -345,6 +393,9 @@ static enum err_code dump_all(struct dumping *dumping, struct err *err)
     rc = read_repeatedly(dumping, err);
     if (!rc && dumping->merges && dumping->merge.process_count)
         rc = print_merge(dumping, err);
+    if (!rc && !dumping->merges && !options->writes_json)
+        rc = print_shared_deadlocks(dumping, err);
+    dumping->deadlocks += dumping->merge.shared.deadlock_count;
     add_failures(dumping, &rc, err);
     print_cores(dumping, &rc, err);
     if (options->writes_json)

@@ -506,6 +506,12 @@ bool dump_warning(const struct dump *dump, size_t index, char out[DUMP_WARNING_B
     return true;
 }
 
+pid_t dump_pid(const struct dump *dump)
+{
+    return dump->core ? session_core_facts(dump->core)->pid
+                      : session_target(dump->session)->pid;
+}
+
 const struct session_task *dump_find_task(const struct dump *dump, uint64_t address)
 {
     for (size_t i = 0; i < dump->tasks.count; i++)

@@ -50,6 +50,7 @@ struct dump_row {
 };
 
 struct expressions;
+struct shared_locks;
 
 struct dump {
     struct session *session;
@@ -67,6 +68,8 @@ struct dump {
     struct expressions *expressions; /* of the locks; read when the dump was taken */
     struct dump_last_use last_uses[DUMP_MAX_LAST_USES]; /* of locks without a known holder */
     size_t last_use_count;
+    struct shared_locks
+        *shared; /* of all processes that are dumped; NULL: it is the only one */
 };
 
 struct dump_request {
@@ -90,6 +93,8 @@ MUST_CHECK enum err_code dump_take(struct dump *dump, pid_t pid,
                                    const struct dump_request *request,
                                    const atomic_bool *is_ending, struct err *err);
 void dump_deinit(struct dump *dump);
+/* The number of the process, also of one that a core is of. */
+pid_t dump_pid(const struct dump *dump);
 /* The task at this address; NULL: it is not among the tasks. */
 const struct session_task *dump_find_task(const struct dump *dump, uint64_t address);
 

@@ -6,6 +6,7 @@
 
 #include "server/sessions/dump_locals.h"
 #include "server/sessions/kernel_stacks.h"
+#include "server/sessions/shared_locks.h"
 #include "server/source/expressions.h"
 #include "server/wire/rfc3339.h"
 #include "server/wire/task.h"
@@ -70,11 +71,18 @@ static void write_task_name(struct json *json, const struct dump *dump, uint64_t
 }
 
 static void write_holder(struct json *json, const struct dump *dump,
-                         const struct lock_holder *holder)
+                         const struct lock_use *wait, const struct lock_holder *holder)
 {
+    char gap[SHARED_GAP_BYTES];
+    if (lock_holder_is_none(holder) && shared_locks_holder_gap(dump->shared, wait, true, gap)) {
+        json_key(json, "holder");
+        json_gap(json, gap);
+        return;
+    }
     if (!json_member_if(json, "holder", !lock_holder_is_none(holder)))
         return;
     json_object(json);
+    json_member_int(json, "pid", dump_pid(dump));
     json_member_int(json, "tid", holder->tid);
     write_task_name(json, dump, holder->task);
     if (holder->use)
@@ -123,7 +131,7 @@ static void write_wait(struct json *json, const struct dump *dump,
     json_object(json);
     write_use(json, dump, wait);
     json_member_bool(json, "timed", wait->is_timed);
-    write_holder(json, dump, &holder);
+    write_holder(json, dump, wait, &holder);
     write_last_use(json, dump, thread);
     write_awaited(json, dump, thread);
     json_end(json);
@@ -166,6 +174,20 @@ static void write_deadlocks(struct json *json, const struct dump *dump)
             json_end(json);
     }
     json_end(json);
+}
+
+/* Those of several processes, of which this one is one. */
+static void write_process_deadlocks(struct json *json, const struct dump *dump)
+{
+    char gap[SHARED_GAP_BYTES];
+    json_key(json, "process_deadlocks");
+    if (dump->shared) {
+        shared_locks_deadlocks_gap(dump_pid(dump), gap);
+        json_gap(json, gap);
+    } else {
+        json_array(json);
+        json_end(json);
+    }
 }
 
 /* The functions of the kernel that the thread is in, the innermost first; null: unknown. */
@@ -279,9 +301,7 @@ void dump_write_json_with(struct json *json, const struct dump *dump, bool wants
                           const struct dump_view *view, const struct process_facts *facts)
 {
     json_object(json);
-    json_member_int(json, "pid",
-                    dump->core ? session_core_facts(dump->core)->pid
-                               : session_target(dump->session)->pid);
+    json_member_int(json, "pid", dump_pid(dump));
     json_member_text(json, "python", session_target(dump->session)->python);
     if (facts && json_member_if(json, "rank", facts->rank >= 0))
         json_int(json, facts->rank);
@@ -291,6 +311,7 @@ void dump_write_json_with(struct json *json, const struct dump *dump, bool wants
     json_member_uint(json, "samples", dump->samples);
     write_core(json, dump);
     write_deadlocks(json, dump);
+    write_process_deadlocks(json, dump);
     json_member_array(json, "threads");
     for (size_t i = 0; i < dump->count; i++)
         write_thread(json, dump, &dump->rows[i], view);

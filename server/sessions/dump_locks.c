@@ -6,6 +6,7 @@
 #include "sampler/base/buffer.h"
 #include "sampler/base/plain_text.h"
 #include "server/sessions/dump.h"
+#include "server/sessions/shared_locks.h"
 #include "server/source/expressions.h"
 
 void dump_put_text(struct buffer *out, const struct profile_snapshot *snapshot, str_id id)
@@ -111,6 +112,7 @@ static void put_wait(struct buffer *out, const struct dump *dump,
 {
     const struct lock_use *const wait = lock_thread_wait(thread);
     const struct lock_holder holder = lock_graph_holder(&dump->locks, thread);
+    char gap[SHARED_GAP_BYTES];
     put_lock(out, dump, wait, has_address);
     if (wait->owner_task) {
         put_awaited(out, dump, thread);
@@ -124,6 +126,8 @@ static void put_wait(struct buffer *out, const struct dump *dump,
             buffer_text(out, " at ");
             put_place(out, dump, holder.use->function, holder.use->file, holder.use->line);
         }
+    } else if (shared_locks_holder_gap(dump->shared, wait, false, gap)) {
+        buffer_text(out, gap);
     } else if (is_held_elsewhere(dump, wait)) {
         buffer_text(out, ", held by another process");
     } else if (dump_lacks_holder(dump, thread)) {

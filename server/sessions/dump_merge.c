@@ -17,7 +17,8 @@ enum err_code dump_merge_init(struct dump_merge *merge, struct err *err)
     if (!VEC_RESERVE(merge->lines, merge->line_room, 1))
         return err_nomem(err);
     merge->lines[0] = (struct merged_line){ .outer = 0 };
-    return strtab_init(&merge->strings, err);
+    const enum err_code rc = shared_locks_init(&merge->shared, err);
+    return rc ? rc : strtab_init(&merge->strings, err);
 }
 
 void dump_merge_deinit(struct dump_merge *merge)
@@ -30,6 +31,7 @@ void dump_merge_deinit(struct dump_merge *merge)
     free(merge->stacks);
     free(merge->threads);
     buffer_deinit(&merge->deadlocks);
+    shared_locks_deinit(&merge->shared);
     memset(merge, 0, sizeof *merge);
 }
 
@@ -362,6 +364,7 @@ static void put_head(struct buffer *out, const struct writing *writing)
     buffer_char(out, '\n');
     if (merge->deadlocks.length)
         buffer_append(out, merge->deadlocks.data, merge->deadlocks.length);
+    shared_locks_put_deadlocks(&merge->shared, out);
 }
 
 static size_t list_processes(const struct writing *writing, const struct merged_thread *threads,
@@ -374,7 +377,8 @@ static size_t list_processes(const struct writing *writing, const struct merged_
     return found;
 }
 
-static void put_stack(struct buffer *out, const struct writing *writing, uint32_t number)
+static enum err_code put_stack(struct buffer *out, const struct writing *writing,
+                               uint32_t number, struct err *err)
 {
     const struct dump_merge *const merge = writing->merge;
     const struct merged_stack *const stack = &merge->stacks[number];
@@ -396,9 +400,14 @@ static void put_stack(struct buffer *out, const struct writing *writing, uint32_
         put_processes(out, writing->has_ranks, merge, &process, 1, writing->numbers);
         buffer_char(out, '\n');
     }
-    for (uint32_t line = stack->detailed ? stack->detailed : stack->innermost; line;
-         line = merge->lines[line].outer)
-        buffer_printf(out, "%s\n", text_of(merge, merge->lines[line].text));
+    enum err_code rc = ERR_OK;
+    for (uint32_t line = stack->detailed ? stack->detailed : stack->innermost; line && !rc;
+         line = merge->lines[line].outer) {
+        const char *const text = text_of(merge, merge->lines[line].text);
+        rc = shared_locks_fill(&merge->shared, text, strlen(text), out, err);
+        buffer_char(out, '\n');
+    }
+    return rc;
 }
 
 static int by_role(const void *left, const void *right, void *context)
@@ -445,13 +454,17 @@ static void put_others(struct buffer *out, const struct writing *writing)
     }
 }
 
-static void put_all(struct buffer *out, const struct writing *writing, bool shows_idle)
+static enum err_code put_all(struct buffer *out, const struct writing *writing, bool shows_idle,
+                             struct err *err)
 {
-    const struct dump_merge *const merge = writing->merge;
+    struct dump_merge *const merge = writing->merge;
+    enum err_code rc = shared_locks_solve(&merge->shared, err);
+    if (rc)
+        return rc;
     put_head(out, writing);
-    for (size_t i = 0; i < merge->stack_count; i++)
+    for (size_t i = 0; i < merge->stack_count && !rc; i++)
         if (shows_idle || !merge->stacks[writing->order[i]].is_idle_worker)
-            put_stack(out, writing, writing->order[i]);
+            rc = put_stack(out, writing, writing->order[i], err);
     if (!shows_idle)
         put_idle(out, writing);
     put_others(out, writing);
@@ -459,6 +472,7 @@ static void put_all(struct buffer *out, const struct writing *writing, bool show
         buffer_printf(out, "\n%zu more thread%s: there is no room for %s\n", merge->left_out,
                       plural(merge->left_out),
                       merge->left_out == 1 ? "its stack" : "their stacks");
+    return rc;
 }
 
 enum err_code dump_merge_write(struct dump_merge *merge, bool shows_idle, struct buffer *out,
@@ -475,6 +489,7 @@ enum err_code dump_merge_write(struct dump_merge *merge, bool shows_idle, struct
     };
     const bool has_room = writing.threads && writing.order && writing.first &&
                           writing.processes && writing.kinds && writing.numbers;
+    enum err_code rc = has_room ? ERR_OK : err_nomem(err);
     if (has_room) {
         for (uint32_t i = 0; i < merge->stack_count; i++)
             writing.order[i] = i;
@@ -489,7 +504,7 @@ enum err_code dump_merge_write(struct dump_merge *merge, bool shows_idle, struct
             writing.kinds[i] = i;
         qsort_r(writing.kinds, merge->process_count, sizeof *writing.kinds, by_kind, merge);
         writing.has_ranks = has_ranks(merge, writing.numbers);
-        put_all(out, &writing, shows_idle);
+        rc = put_all(out, &writing, shows_idle, err);
     }
     free(writing.threads);
     free(writing.order);
@@ -497,5 +512,5 @@ enum err_code dump_merge_write(struct dump_merge *merge, bool shows_idle, struct
     free(writing.processes);
     free(writing.kinds);
     free(writing.numbers);
-    return has_room ? ERR_OK : err_nomem(err);
+    return rc;
 }

@@ -22,6 +22,7 @@
 #include "sampler/base/err.h"
 #include "sampler/base/idmap.h"
 #include "sampler/base/strtab.h"
+#include "server/sessions/shared_locks.h"
 
 enum { DUMP_MERGE_MAX_THREADS = 1 << 20, DUMP_MERGE_MAX_BYTES = 256 << 20 };
 
@@ -65,7 +66,8 @@ struct dump_merge {
     size_t stack_count, stack_room;
     struct merged_thread *threads;
     size_t thread_count, thread_room;
-    struct buffer deadlocks; /* a line each */
+    struct buffer deadlocks;    /* a line each */
+    struct shared_locks shared; /* of the processes: lines may have its gaps */
     size_t python_count, left_out;
 };
 

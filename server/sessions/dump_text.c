@@ -15,6 +15,7 @@
 #include "server/sessions/dump_locks.h"
 #include "server/sessions/dump_merge.h"
 #include "server/sessions/kernel_stacks.h"
+#include "server/sessions/shared_locks.h"
 
 /* A mark has no file.  That of a C function is its name; that of native code between two Python frames says nothing. */
 static void put_mark(struct buffer *out, struct strtab_string name)
@@ -331,10 +332,9 @@ void dump_text_write(struct buffer *out, const struct dump *dump, const struct d
 {
     const struct session_target *const target = session_target(dump->session);
     bool lacks_kernel = false;
-    const int pid = dump->core ? session_core_facts(dump->core)->pid : target->pid;
     if (dump->core)
         put_core(out, dump);
-    buffer_printf(out, "process %d, Python %s", pid, target->python);
+    buffer_printf(out, "process %d, Python %s", (int)dump_pid(dump), target->python);
     if (facts->state == 'T' || facts->state == 't')
         buffer_printf(out, ", %s", state_text(facts->state));
     buffer_char(out, '\n');
@@ -434,15 +434,16 @@ static enum err_code merge_threads(struct dump_merge *merge, const struct dump *
     return rc;
 }
 
-enum err_code dump_text_merge(struct dump_merge *merge, const struct dump *dump,
+enum err_code dump_text_merge(struct dump_merge *merge, struct dump *dump,
                               const struct dump_view *view, const struct process_facts *facts,
                               struct err *err)
 {
     const struct session_target *const target = session_target(dump->session);
     struct merging merging = { 0 };
     struct buffer deadlocks = { 0 };
-    enum err_code rc =
-        dump_merge_process(merge, target->pid, facts->rank, target->python, NULL, err);
+    enum err_code rc = shared_locks_add(&merge->shared, dump, err);
+    if (!rc)
+        rc = dump_merge_process(merge, target->pid, facts->rank, target->python, NULL, err);
     dump_locks_put_deadlocks(&deadlocks, dump);
     if (!rc)
         dump_merge_deadlocks(merge, buffer_string(&deadlocks));

@@ -28,7 +28,8 @@ struct dump_view {
 
 void dump_text_write(struct buffer *out, const struct dump *dump, const struct dump_view *view,
                      const struct process_facts *facts);
-MUST_CHECK enum err_code dump_text_merge(struct dump_merge *merge, const struct dump *dump,
+/* Adds the process to those that share locks, too. */
+MUST_CHECK enum err_code dump_text_merge(struct dump_merge *merge, struct dump *dump,
                                          const struct dump_view *view,
                                          const struct process_facts *facts, struct err *err);
 /* Writes what a process does that is no Python process: "sh, waits in do_wait". */

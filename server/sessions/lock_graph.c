@@ -51,10 +51,31 @@ const struct lock_thread *lock_graph_find(const struct lock_graph *graph, pid_t 
     return lock_graph_find_task(graph, pid, tid, 0);
 }
 
-static uint32_t hash_lock(const struct lock_graph *graph, pid_t pid, uint64_t lock,
+/* A lock that processes share has the same hash in all of them. */
+static uint32_t hash_lock(const struct lock_graph *graph, pid_t pid, const struct lock_use *use,
                           bool is_waited)
 {
-    return hash_mix(lock, graph->secret ^ ((uint64_t)pid << 1 | is_waited));
+    const struct lock_place *const place = &use->place;
+    const uint64_t lock = place->inode
+                              ? hash_word(place->offset, hash_word(place->inode, place->device))
+                              : use->lock;
+    return hash_mix(lock,
+                    graph->secret ^ ((uint64_t)(place->inode ? 0 : pid) << 1 | is_waited));
+}
+
+static bool is_same_lock(pid_t pid, const struct lock_use *use, pid_t other_pid,
+                         const struct lock_use *other)
+{
+    return use->place.inode || other->place.inode
+               ? lock_place_is_same(&use->place, &other->place)
+               : pid == other_pid && use->lock == other->lock;
+}
+
+static bool is_noted(const struct lock_note *note, pid_t pid, const struct lock_use *use,
+                     bool is_waited)
+{
+    const struct lock_use noted = { .lock = note->lock, .place = note->place };
+    return note->is_waited == is_waited && is_same_lock(note->pid, &noted, pid, use);
 }
 
 /* Notes once that the thread waits for the lock or holds it.  Its uses say whether that is still so. */
@@ -63,20 +84,20 @@ static bool note_lock(struct lock_graph *graph, const struct lock_report *report
 {
     const pid_t pid = report->pid;
     const int32_t tid = report->tid;
-    const uint64_t lock = use->lock, task = report->task.address;
-    const uint32_t hash = hash_lock(graph, pid, lock, use->is_waited);
+    const uint64_t task = report->task.address;
+    const uint32_t hash = hash_lock(graph, pid, use, use->is_waited);
     struct idmap_slot *at;
     IDMAP_FIND(at, &graph->by_lock, hash,
                graph->notes[at->id].pid == pid && graph->notes[at->id].tid == tid &&
-                   graph->notes[at->id].task == task && graph->notes[at->id].lock == lock &&
-                   graph->notes[at->id].is_waited == use->is_waited);
+                   graph->notes[at->id].task == task &&
+                   is_noted(&graph->notes[at->id], pid, use, use->is_waited));
     if (at)
         return true;
     if (!VEC_RESERVE(graph->notes, graph->note_room, graph->note_count + 1) ||
         idmap_add(&graph->by_lock, hash, (uint32_t)graph->note_count, NULL))
         return false;
     graph->notes[graph->note_count++] =
-        (struct lock_note){ lock, pid, tid, task, use->is_waited };
+        (struct lock_note){ use->lock, use->place, pid, tid, task, use->is_waited };
     return true;
 }
 
@@ -115,6 +136,7 @@ void lock_graph_note(struct lock_graph *graph, const struct lock_report *report,
                                              .uses = uses,
                                              .count = report->count,
                                              .from_ns = from_ns,
+                                             .switches = report->switches,
                                              .to_ns = to_ns };
     for (size_t i = 0; i < report->count; i++)
         if (!note_lock(graph, report, &uses[i]))
@@ -129,6 +151,7 @@ void lock_graph_take(struct lock_graph *graph, const struct session_locks *locks
                                             .tid = thread->tid,
                                             .uses = locks->uses + thread->first_use,
                                             .count = thread->use_count,
+                                            .switches = thread->switches,
                                             .task = thread->task };
         lock_graph_note(graph, &report, thread->from_ns, thread->to_ns);
     }
@@ -145,10 +168,12 @@ const struct lock_use *lock_thread_wait(const struct lock_thread *thread)
     return thread->count && thread->uses[0].is_waited ? &thread->uses[0] : NULL;
 }
 
-static const struct lock_use *held_by(const struct lock_thread *thread, uint64_t lock)
+static const struct lock_use *held_by(const struct lock_thread *thread, pid_t pid,
+                                      const struct lock_use *wait)
 {
     for (size_t i = 0; i < thread->count; i++)
-        if (!thread->uses[i].is_waited && thread->uses[i].lock == lock)
+        if (!thread->uses[i].is_waited &&
+            is_same_lock(thread->pid, &thread->uses[i], pid, wait))
             return &thread->uses[i];
     return NULL;
 }
@@ -159,26 +184,27 @@ typedef void holder_found(void *context, struct lock_holder holder);
 static void find_holders(const struct lock_graph *graph, pid_t pid, const struct lock_use *wait,
                          holder_found *found, void *context)
 {
-    if (wait->has_owner) {
-        struct lock_holder holder = { .tid = wait->owner_tid, .task = wait->owner_task };
-        if (lock_holder_is_none(&holder))
-            return;
+    struct lock_holder holder = { .tid = wait->owner_tid, .task = wait->owner_task };
+    if (wait->has_owner && !lock_holder_is_none(&holder)) {
         holder.thread = lock_graph_find_task(graph, pid, holder.tid, holder.task);
         if (holder.thread && !wait->is_joined)
-            holder.use = held_by(holder.thread, wait->lock);
+            holder.use = held_by(holder.thread, pid, wait);
         found(context, holder);
         return;
     }
-    const uint32_t hash = hash_lock(graph, pid, wait->lock, false);
+    /* The object says that nobody of this process has it. */
+    if (wait->has_owner && !wait->place.inode)
+        return;
+    const uint32_t hash = hash_lock(graph, pid, wait, false);
     size_t tries = MAX_TRIES;
     for (const struct idmap_slot *at = idmap_first(&graph->by_lock, hash); at && tries > 0;
          at = idmap_next(&graph->by_lock, at), tries--) {
         const struct lock_note *const note = &graph->notes[at->id];
-        if (at->hash != hash || note->is_waited || note->lock != wait->lock || note->pid != pid)
+        if (at->hash != hash || !is_noted(note, pid, wait, false))
             continue;
         const struct lock_thread *const other =
-            lock_graph_find_task(graph, pid, note->tid, note->task);
-        const struct lock_use *const use = other ? held_by(other, wait->lock) : NULL;
+            lock_graph_find_task(graph, note->pid, note->tid, note->task);
+        const struct lock_use *const use = other ? held_by(other, pid, wait) : NULL;
         if (use)
             found(context, (struct lock_holder){ other, use, other->tid, other->task.address });
     }
@@ -191,31 +217,36 @@ static void keep_first(void *context, struct lock_holder holder)
         *first = holder;
 }
 
+struct lock_holder lock_graph_find_holder(const struct lock_graph *graph, pid_t pid,
+                                          const struct lock_use *wait)
+{
+    struct lock_holder holder = { .thread = NULL };
+    find_holders(graph, pid, wait, keep_first, &holder);
+    return holder;
+}
+
 struct lock_holder lock_graph_holder(const struct lock_graph *graph,
                                      const struct lock_thread *thread)
 {
     const struct lock_use *const wait = lock_thread_wait(thread);
-    struct lock_holder holder = { .thread = NULL };
-    if (wait)
-        find_holders(graph, thread->pid, wait, keep_first, &holder);
-    return holder;
+    return wait ? lock_graph_find_holder(graph, thread->pid, wait)
+                : (struct lock_holder){ .thread = NULL };
 }
 
 bool lock_graph_is_wanted(const struct lock_graph *graph, const struct lock_thread *thread,
                           const struct lock_use *use)
 {
-    const uint32_t hash = hash_lock(graph, thread->pid, use->lock, true);
+    const uint32_t hash = hash_lock(graph, thread->pid, use, true);
     size_t tries = MAX_TRIES;
     for (const struct idmap_slot *at = idmap_first(&graph->by_lock, hash); at && tries > 0;
          at = idmap_next(&graph->by_lock, at), tries--) {
         const struct lock_note *const note = &graph->notes[at->id];
-        if (at->hash != hash || !note->is_waited || note->lock != use->lock ||
-            note->pid != thread->pid)
+        if (at->hash != hash || !is_noted(note, thread->pid, use, true))
             continue;
         const struct lock_thread *const other =
             lock_graph_find_task(graph, note->pid, note->tid, note->task);
         const struct lock_use *const wait = other ? lock_thread_wait(other) : NULL;
-        if (wait && other != thread && wait->lock == use->lock)
+        if (wait && other != thread && is_same_lock(other->pid, wait, thread->pid, use))
             return true;
     }
     return false;

@@ -1,5 +1,5 @@
 /*
- * lock_graph - which thread or asyncio task waits for which, at one instant of a process.
+ * lock_graph - which thread or asyncio task waits for which, at one instant of some processes.
  *
  * A thread waits for the one that holds what it waits for: that the object names as its owner, that is in a `with` block of it, or
  * that it joins.  A task waits so for tasks and threads, and for the thread that runs its event loop.
@@ -40,6 +40,7 @@ struct lock_thread {
     struct lock_use *uses;
     size_t count;
     uint64_t from_ns, to_ns; /* the first and the last reading that found it in the same wait */
+    uint64_t switches;       /* as in lock_report */
     bool is_stuck;
     bool is_stuck_in_thread; /* of a task: the thread of its loop cannot go on */
     uint32_t next;           /* of a stuck one: the item that it waits for */
@@ -52,6 +53,7 @@ struct lock_graph {
     struct idmap by_lock; /* of the notes */
     struct lock_note {
         uint64_t lock;
+        struct lock_place place;
         pid_t pid;
         int32_t tid;
         uint64_t task;
@@ -89,12 +91,15 @@ const struct lock_thread *lock_graph_find_task(const struct lock_graph *graph, p
 const struct lock_use *lock_thread_wait(const struct lock_thread *thread);
 struct lock_holder lock_graph_holder(const struct lock_graph *graph,
                                      const struct lock_thread *thread);
+/* Who of the process holds what is waited for so, or who of another process that shares it. */
+struct lock_holder lock_graph_find_holder(const struct lock_graph *graph, pid_t pid,
+                                          const struct lock_use *wait);
 /* Does nobody hold it? */
 static inline bool lock_holder_is_none(const struct lock_holder *holder)
 {
     return !holder->tid && !holder->task;
 }
-/* Does anybody of the process wait for what this thread holds by `use`? */
+/* Does anybody wait for what this thread holds by `use`? */
 bool lock_graph_is_wanted(const struct lock_graph *graph, const struct lock_thread *thread,
                           const struct lock_use *use);
 

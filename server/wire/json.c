@@ -216,6 +216,12 @@ void json_bool(struct json *json, bool value)
         buffer_text(json->out, value ? "true" : "false");
 }
 
+void json_gap(struct json *json, const char *text)
+{
+    if (begin_value(json))
+        buffer_text(json->out, text);
+}
+
 void json_null(struct json *json)
 {
     if (begin_value(json))

@@ -53,6 +53,8 @@ void json_decimal(struct json *json, uint64_t value, unsigned decimals);
 void json_number(struct json *json, double value);
 void json_bool(struct json *json, bool value);
 void json_null(struct json *json);
+/* Text in the place of a value that the caller replaces by one; until then it is no JSON. */
+void json_gap(struct json *json, const char *text);
 
 /* A member's name and its value, or the beginning of its value, in one call. */
 void json_member_object(struct json *json, const char *key);

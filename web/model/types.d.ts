@@ -263,7 +263,7 @@ interface LockWait {
   expression: string | null;
   type: string;
   object: string;
-  holder: { tid: number; thread: string; task: string | null; file: string; line: number };
+  holder: { process: number; tid: number; thread: string; task: string | null; file: string; line: number };
 }
 
 // What /locks answers.

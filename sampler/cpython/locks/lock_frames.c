@@ -279,7 +279,7 @@ enum err_code locks_add_held(struct locks *locks, const struct walk_frame *frame
                           : find_text(locks, frame, (uint32_t)blocks[i].handler);
         lock_object_describe(locks, object, kind, &use);
         lock_object_name(locks, kind, &use, name);
-        if (use.lock != let_go)
+        if (use.lock != let_go && !lock_object_is_left(locks, &use))
             rc = locks_add_use(
                 locks, kind->imports ? &frames[locks_importer(locks, frames, at)] : frame,
                 &text, name, use, uses, count);

@@ -11,9 +11,14 @@ enum { MAX_INNER = 4 }; /* locks in one another */
  * Modules/_threadmodule.c). */
 enum { BOUND_SELF = 24, RECURSIVE_OWNER = 24 };
 
-/* A semaphore of multiprocessing (Modules/_multiprocessing/semaphore.c) has the thread of this process that took it last, how often
- * this process has it and how often it can be had (int each), and whether it is recursive (int 0). */
-enum { SEMAPHORE_OWNER = 24, SEMAPHORE_COUNTS = 32, SEMAPHORE_KIND = 40 };
+/* A semaphore of multiprocessing (Modules/_multiprocessing/semaphore.c) has the address of that of POSIX, the thread of this process
+ * that took it last, how often this process has it and how often it can be had (int each), and whether it is recursive (int 0). */
+enum {
+    SEMAPHORE_HANDLE = 16,
+    SEMAPHORE_OWNER = 24,
+    SEMAPHORE_COUNTS = 32,
+    SEMAPHORE_KIND = 40
+};
 
 /* The first kind whose attributes are there counts, as several types have one name. */
 static const struct lock_kind kinds[] = {
@@ -195,6 +200,10 @@ void lock_object_describe(const struct locks *locks, remote_addr object,
         use->has_owner = true;
         use->owner_tid = ident ? tid_of(locks, ident) : 0;
     }
+    if (kind && kind->structure == OWNER_SEMAPHORE &&
+        !lock_object_word(locks, use->lock + lock_object_shifted(locks, SEMAPHORE_HANDLE),
+                          &use->semaphore))
+        use->semaphore = 0;
     /* One that can be had once is held by this thread, or by another process. */
     if (kind && kind->structure == OWNER_SEMAPHORE &&
         lock_object_word(locks, use->lock + lock_object_shifted(locks, SEMAPHORE_OWNER),
@@ -207,4 +216,13 @@ void lock_object_describe(const struct locks *locks, remote_addr object,
     }
     if (kind && kind->owner)
         lock_object_read_owner(locks, use->lock, kind->owner, use);
+}
+
+bool lock_object_is_left(const struct locks *locks, const struct lock_use *use)
+{
+    uint64_t counts;
+    return use->semaphore &&
+           lock_object_word(locks, use->lock + lock_object_shifted(locks, SEMAPHORE_COUNTS),
+                            &counts) &&
+           (uint32_t)counts == 0;
 }

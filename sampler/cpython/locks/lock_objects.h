@@ -58,6 +58,8 @@ const char *lock_object_name_taken(const struct locks *locks, remote_addr object
 /* Fills in the lock that threads take by the object, and its owner if it says who that is. */
 void lock_object_describe(const struct locks *locks, remote_addr object,
                           const struct lock_kind *kind, struct lock_use *use);
+/* Does this process not have the semaphore, although a `with` block of it is active?  So it is in a child that was forked in the block. */
+bool lock_object_is_left(const struct locks *locks, const struct lock_use *use);
 /* Fills in the thread whose number is an attribute of the object. */
 void lock_object_read_owner(const struct locks *locks, remote_addr object,
                             const char *attribute, struct lock_use *use);

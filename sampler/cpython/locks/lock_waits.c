@@ -258,6 +258,7 @@ enum err_code locks_add_wait(struct locks *locks, const struct thread *thread,
     } else if (taken && object != use.lock) {
         /* A lock that only this wait knows: who has it means nothing. */
         use.lock = self;
+        use.semaphore = 0;
         use.has_owner = false;
         use.owner_tid = 0;
         if (waiting->kind == WAITS_FOR_FUTURE)

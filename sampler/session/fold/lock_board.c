@@ -327,6 +327,7 @@ enum err_code lock_board_copy(struct lock_board *board, struct session_locks *ou
                                           .from_ns =
                                               since_creation(board, thread->first_noted_ns),
                                           .to_ns = since_creation(board, thread->noted_ns),
+                                          .switches = thread->switches,
                                           .task = thread->task };
         if (thread->count)
             memcpy(copy.uses + copy.use_count, thread->uses,

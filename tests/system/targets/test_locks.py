@@ -8,9 +8,10 @@ import os
 import re
 import signal
 import subprocess
+import time
 
 from golden import Golden
-from harness import FOLDER, SANITIZED, VICTIMS, EachTest, Process, kinds, main, run_program, script, victim, why_no_kernel_engine
+from harness import FOLDER, SANITIZED, VICTIMS, EachTest, Process, ends, kinds, main, run_program, script, victim, why_no_kernel_engine
 from host import Host
 
 MOVERS = {"mover-%d" % i: ("threading.Lock", "mover-%d" % ((i + 1) % 3), "move") for i in range(3)}
@@ -86,6 +87,7 @@ def plain_use(use, names):
             use["function"] = use["function"].rsplit(".", 1)[-1]
     if "tid" in use:
         use["tid"] = names.get(use["tid"], use["tid"])
+        del use["pid"]
     if "holder" in use:
         use["holder"] = plain_use(use["holder"], names)
     # Few locks have one.
@@ -362,6 +364,127 @@ class LastUses(EachTest):
         self.assertEqual({name: waits[name]["last_used"] and waits[name]["last_used"]["line"] for name in ("take", "take.self", "own")},
                          {"take": 21, "take.self": 12, "own": None})
         self.assertEqual(waits["take"]["holder"], None)
+
+
+# Processes that wait for the locks of each other.  None of them outlives the first one.
+PROCESS_LOCKS = """
+import ctypes, multiprocessing, sys, time
+
+def follow(target, *args):
+    ctypes.CDLL(None).prctl(1, 9)
+    target(*args)
+
+def move(own, other, barrier, gives_up):
+    with own:
+        barrier.wait()
+        if gives_up:
+            other.acquire(True, 1000)
+        else:
+            with other:
+                pass
+
+def keep(lock, bare, several, ready):
+    bare.acquire()
+    with lock, several:
+        ready.release()
+        time.sleep(1000)
+
+def take(lock):
+    with lock:
+        pass
+
+mode, method = sys.argv[1:3]
+if __name__ == "__main__":
+    context = multiprocessing.get_context(method)
+    locks = [context.Lock() for _ in range(3)]
+    if mode == "kept":
+        several, ready = context.Semaphore(1), context.Semaphore(0)
+        calls = [(keep, *locks[:2], several, ready), (take, locks[0]), (take, locks[0]), (take, locks[1]), (take, several)]
+    else:
+        barrier = context.Barrier(3)
+        calls = [(move, locks[i], locks[(i + 1) % 3], barrier, mode == "timed" and i == 0) for i in range(3)]
+    for i, call in enumerate(calls):
+        context.Process(target=follow, args=call).start()
+        if mode == "kept" and i == 0:
+            ready.acquire()
+    print("READY", flush=True)
+    time.sleep(1000)
+"""
+
+
+class ProcessLocks(EachTest):
+    """Locks that processes share: from 3.8 on, with processes that were forked and such that map the lock at another address."""
+
+    def victim(self, python, mode, method):
+        return victim(script("process_locks_%s_%s.py" % (mode, python.version), PROCESS_LOCKS), mode, method, python=python.path)
+
+    def dump(self, target, *words, is_whole):
+        """Dumps until all processes have come to their waits."""
+        for _ in range(60):
+            process, code = run_program("dump", "--subprocesses", str(target.pid), "--fail-if", "deadlock", *words)
+            text = "\n".join(process.out)
+            if is_whole(text):
+                break
+            time.sleep(0.5)
+        return text, code
+
+    def test_the_process_that_holds_a_lock_is_named(self):
+        self.each(lambda python: self.check_kept(python, "spawn" if python.minor % 2 else "fork"))
+
+    def check_kept(self, python, method):
+        holder = r", held by process \d+ MainThread at keep \(\S+:21\)\n"
+        with self.victim(python, "kept", method) as target:
+            text, code = self.dump(target, is_whole=lambda text: "\n2 of " in text and text.count("    waits for ") == 3)
+        self.assertEqual(code, 0, text)
+        for kind in ("Lock", "Semaphore"):
+            self.assertRegex(text, r"\n    waits for lock \(multiprocessing\.%s\)%s" % (kind, holder))
+        # It was taken by acquire() alone.
+        self.assertRegex(text, r"waits for lock \(multiprocessing\.Lock\), held by another process\n")
+
+    def test_processes_that_wait_for_each_other_are_a_deadlock(self):
+        for python in ends():
+            with self.subTest(python.version):
+                self.check_deadlock(python, "fork" if python.minor % 2 else "spawn")
+
+    def check_deadlock(self, python, method):
+        link = r"process \d+ MainThread waits for other \(multiprocessing\.Lock at 0x\w+\), held by process \d+ MainThread at move \(\S+:14\)"
+        with self.victim(python, "deadlock", method) as target:
+            text, code = self.dump(target, is_whole=lambda text: "deadlock: " in text)
+            said, said_code = self.dump(target, "--json", is_whole=lambda text: all(
+                one["process_deadlocks"] for one in json.loads(text) if '"move"' in json.dumps(one)))
+        self.assertEqual((code, said_code), (DEADLOCK, DEADLOCK), text)
+        self.assertRegex(text.splitlines()[1], "^deadlock: %s, %s, %s$" % (link, link, link))
+        dumps = {one["pid"]: one for one in json.loads(said) if '"move"' in json.dumps(one)}
+        self.assertEqual(len(dumps), 3)
+        for pid, one in dumps.items():
+            cycle, = one["process_deadlocks"]
+            self.assertEqual({wait["pid"] for wait in cycle}, set(dumps))
+            self.assertEqual([wait["waits_for"]["holder"]["pid"] for wait in cycle], [wait["pid"] for wait in cycle[1:] + cycle[:1]])
+            main, = [thread["waits_for"]["holder"] for thread in one["threads"] if thread["main"]]
+            holder, = [wait["waits_for"]["holder"] for wait in cycle if wait["pid"] == pid]
+            self.assertEqual((main, one["deadlocks"]), (holder, []))
+            self.assertEqual((holder["function"], holder["type"], holder["expression"]), ("move", "multiprocessing.Lock", "own"))
+
+    def test_one_process_that_gives_up_makes_no_deadlock(self):
+        held = ", held by process .* at move"
+        with self.victim(ends()[-1], "timed", "fork") as target:
+            text, code = self.dump(target, "--each", is_whole=lambda text: len(re.findall(held, text)) == 3)
+        self.assertEqual((code, len(re.findall(held, text))), (0, 3), text)
+        self.assertNotIn("deadlock: ", text)
+
+    def test_a_session_finds_the_deadlock_of_its_processes(self):
+        with Host("--engine", "remote") as host:
+            self.check_session(ends()[-1], host)
+
+    def check_session(self, python, host):
+        with self.victim(python, "deadlock", "spawn") as target:
+            session = host.start(pids=[target.pid], subprocesses=True)
+            found = host.until("/sessions/%s/locks" % session, lambda found: found["deadlocks"])
+            host.send("DELETE", "/sessions/" + session)
+        cycle, = found["deadlocks"]
+        self.assertEqual(len({wait["process"] for wait in cycle}), 3)
+        self.assertEqual([wait["holder"]["process"] for wait in cycle], [wait["process"] for wait in cycle[1:] + cycle[:1]])
+        self.assertEqual({wait["holder"]["function"] for wait in cycle}, {"move"})
 
 
 class Tasks(EachTest):

@@ -300,7 +300,44 @@ static void a_later_report_replaces_the_one_before(void **state)
     lock_graph_deinit(&graph);
 }
 
-TEST_GROUP(cmocka_unit_test(tasks_that_wait_for_each_other_are_one_cycle),
+/* A thread of another process each, that knows nobody of its own who has the lock. */
+static void note_shared(struct lock_graph *graph, pid_t pid, uint64_t waited, uint64_t held)
+{
+    const struct lock_use uses[] = {
+        { .object = 1,
+          .lock = 1,
+          .is_waited = true,
+          .has_owner = true,
+          .place = { .device = 3, .inode = waited, .offset = 32 } },
+        { .object = 2, .lock = 2, .place = { .device = 3, .inode = held, .offset = 32 } },
+    };
+    const struct lock_report report = { .pid = pid, .tid = pid, .uses = uses, .count = 2 };
+    lock_graph_note(graph, &report, 1, 2);
+    lock_graph_solve(graph);
+}
+
+static void a_lock_is_the_same_in_processes_that_share_its_place(void **state)
+{
+    struct lock_graph graph = { 0 };
+    const struct lock_thread *cycle[8];
+    (void)state;
+    note_shared(&graph, 5, 101, 100);
+    assert_int_equal(lock_graph_holder(&graph, lock_graph_find(&graph, 5, 5)).tid, 0);
+    note_shared(&graph, 6, 102, 101);
+    note_shared(&graph, 7, 103, 104);
+    const struct lock_holder holder = lock_graph_holder(&graph, lock_graph_find(&graph, 5, 5));
+    assert_int_equal(holder.thread->pid, 6);
+    assert_int_equal(holder.use->object, 2);
+    assert_true(lock_graph_is_wanted(&graph, holder.thread, holder.use));
+    assert_int_equal(lock_graph_holder(&graph, holder.thread).tid, 0);
+    assert_int_equal(lock_graph_count_cycles(&graph), 0);
+    note_shared(&graph, 7, 100, 102);
+    assert_int_equal(lock_graph_cycle(&graph, lock_graph_find(&graph, 5, 5), cycle, 8), 3);
+    lock_graph_deinit(&graph);
+}
+
+TEST_GROUP(cmocka_unit_test(a_lock_is_the_same_in_processes_that_share_its_place),
+           cmocka_unit_test(tasks_that_wait_for_each_other_are_one_cycle),
            cmocka_unit_test(a_task_that_is_awaited_for_a_time_breaks_the_cycle),
            cmocka_unit_test(who_waits_for_several_is_stuck_if_all_of_them_are),
            cmocka_unit_test(a_thread_that_waits_for_a_task_of_its_own_loop_is_a_cycle),

@@ -40,6 +40,15 @@ test("a task of a deadlock is called so, and one may wait for the thread of its 
       + "(held by task mover), task mover waits for its event loop (in MainThread).");
 });
 
+test("threads of a deadlock of several processes are named with these", () => {
+  const cycle = [wait("MainThread", 1, 7, { process: 12, tid: 2, thread: "MainThread" }), {
+    ...wait("MainThread", 2, 9, { tid: 1, thread: "MainThread" }),
+    process: 12,
+  }];
+  assert.ok(deadlocksParts([cycle]).join("").startsWith("deadlock: MainThread of process 1 waits for threading.Lock "
+    + "0x1 (held by MainThread of process 12 at bank.py:7), MainThread of process 12 waits for "));
+});
+
 test("of many lines the first are shown, and the time of the others is one", () => {
   const waiters = [5, 4, 3, 2, 1, 1].map((time, i) => place("f", "/a.py", i + 1, time));
   const [row] = lockRows(answer(lock({ waiters, other_waiters_s: 0.5 })));
@@ -74,7 +83,7 @@ test("the reason why there are no locks is said", () => {
 
 const wait = (thread, tid, line, holder) => ({ process: 1, tid, thread, task: null, event_loop: false, expression: null,
   type: "threading.Lock", object: "0x" + tid, function: "move", file: "/srv/bank.py", line: 1,
-  holder: { task: null, function: "move", file: "/srv/bank.py", line, ...holder } });
+  holder: { process: 1, task: null, function: "move", file: "/srv/bank.py", line, ...holder } });
 
 test("a deadlock is a sentence of who waits for whom", () => {
   const cycle = [wait("mover-1", 13, 7, { tid: 14, thread: "mover-2" }),

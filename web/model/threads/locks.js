@@ -81,17 +81,21 @@ const threadName = (/** @type {{thread: string, tid: number}} */ { thread, tid }
   visibleText(thread, TEXT.locks.thread(tid));
 const waiterName = (/** @type {{thread: string, tid: number, task: string | null}} */ waiter) =>
   waiter.task === null ? threadName(waiter) : TEXT.locks.task + visibleText(waiter.task);
+const withProcess = (/** @type {string} */ name, /** @type {number} */ pid) => name + " " + TEXT.locks.ofProcess(pid);
 
 // Deadlocks in sentences, in which every second part is a name from the target: the first one, and how many more there are.
 /** @param {LockWait[][]} deadlocks @returns {string[]} */
 export function deadlocksParts([cycle, ...more]) {
+  const hasOthers = cycle.some(({ process }) => process !== cycle[0].process);
+  const nameOf = (/** @type {LockWait | LockWait["holder"]} */ who) =>
+    hasOthers ? withProcess(waiterName(who), who.process) : waiterName(who);
   const parts = cycle.slice(0, CYCLE_SHOWN).flatMap((wait, i) => {
     const { file, line } = wait.holder;
     const place = file === "" ? [] : [TEXT.locks.at, visibleText(baseName(file)) + (line > 0 ? ":" + line : "")];
-    const begin = [i === 0 ? TEXT.locks.deadlock : TEXT.locks.next, waiterName(wait)];
+    const begin = [i === 0 ? TEXT.locks.deadlock : TEXT.locks.next, nameOf(wait)];
     if (wait.event_loop) return [...begin, TEXT.locks.loop, threadName(wait)];
     return [...begin, TEXT.locks.waitsFor, visibleText(wait.expression ?? wait.type) + " " + visibleText(wait.object),
-      TEXT.locks.heldBy, waiterName(wait.holder), ...place];
+      TEXT.locks.heldBy, nameOf(wait.holder), ...place];
   });
   const hidden = cycle.length - CYCLE_SHOWN;
   return [...parts, TEXT.locks.end + (hidden > 0 ? TEXT.locks.moreThreads(formatCount(hidden)) : "") + (more.length > 0
