@@ -169,7 +169,7 @@ export const VIEW_TEXT = {
       "The table is of the whole session, whatever is selected. Locks that another thread held while threads waited for them come first.",
     waits: (count) => counted("wait")(count) + " seen",
     open: "Open in Source",
-    ofProcess: (pid) => "of process " + pid,
+    ofProcess: (/** @type {string | number} */ pid) => "of process " + pid,
     otherLines: "other lines",
     unknownLine: "unknown line",
     unknownHolder: "unknown holder",
