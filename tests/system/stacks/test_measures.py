@@ -127,7 +127,7 @@ def resident():
     with open("/proc/self/smaps_rollup") as file:
         return next(int(line.split()[1]) << 10 for line in file if line.startswith("Rss:"))
 def huge():
-    memory = mmap.mmap(-1, 50 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    memory = mmap.mmap(-1, 200 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     memory.madvise(mmap.MADV_HUGEPAGE)
     kept.append(memory)
     for at in range(0, len(memory), mmap.PAGESIZE):
