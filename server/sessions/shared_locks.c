@@ -306,16 +306,21 @@ static void write_deadlocks(struct json *json, const struct shared_locks *shared
     json_end(json);
 }
 
-static enum err_code fill_gap(const struct shared_locks *shared, char kind, long number,
-                              struct buffer *out, struct err *err)
+/* Fills the gap that stands from `text` to `end`, without its marks: what it is for, and a number. */
+static enum err_code fill_gap(const struct shared_locks *shared, const char *text,
+                              const char *end, struct buffer *out, struct err *err)
 {
+    const char kind = *text;
     struct json json;
+    size_t number = 0;
+    while (++text < end)
+        number = number * 10 + (size_t)(*text - '0');
     if (kind == GAP_DEADLOCKS_JSON) {
         json_init(&json, out);
         write_deadlocks(&json, shared, (pid_t)number);
         return json_finish(&json, err);
     }
-    if (number < 0 || (size_t)number >= shared->wait_count)
+    if (number >= shared->wait_count)
         return ERR_OK;
     const struct lock_use *const wait = &shared->waits[number];
     const struct lock_holder holder = lock_graph_find_holder(&shared->graph, 0, wait);
@@ -338,7 +343,7 @@ enum err_code shared_locks_fill(const struct shared_locks *shared, const char *t
         const char *const gap_end = gap ? memchr(gap, GAP_END, (size_t)(end - gap)) : NULL;
         buffer_append(out, text, (size_t)((gap_end ? gap : end) - text));
         if (gap_end)
-            rc = fill_gap(shared, gap[1], strtol(gap + 2, NULL, 10), out, err);
+            rc = fill_gap(shared, gap + 1, gap_end, out, err);
         text = gap_end ? gap_end + 1 : end;
     }
     return rc ? rc : buffer_check(out, err);
