@@ -85,6 +85,9 @@ class Watch(Test):
         with victim("locks.py", "deadlock", "120", python=newest_python()) as target, \
                 self.watch(target, folder, "--deadlock", "--exec", command) as process:
             dump, capture = self.wait_files(process, folder, "deadlock")
+            end = time.monotonic() + 60
+            while not os.path.exists(ran) and time.monotonic() < end:
+                time.sleep(0.1)
             time.sleep(3)
             self.stop(process)
         self.assertEqual(len(os.listdir(folder)), 2, os.listdir(folder))
