@@ -36,10 +36,12 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 VICTIMS = os.path.join(ROOT, "tests", "victims")
 PROGRAM = os.path.abspath(os.environ.get("PYROMETER", os.path.join(ROOT, "build", "debug", "pyrometer")))
 ENGINE = os.environ.get("PYROMETER_ENGINE") or "remote"
-FOLDER = os.environ.get("PYROMETER_TEST_DIR") or tempfile.mkdtemp(prefix="pyrometer-system-")
-# A test may run with the other engine at the same time.
+# Other tests may run at the same time, and this one with the other engine.
+FOLDER = os.path.join(os.environ.get("PYROMETER_TEST_DIR") or tempfile.mkdtemp(prefix="pyrometer-system-"),
+                      os.path.basename(sys.argv[0]).removeprefix("test_").removesuffix(".py"))
 if ENGINE != "remote":
     FOLDER = os.path.join(FOLDER, ENGINE)
+os.makedirs(FOLDER, exist_ok=True)
 SLOWNESS = float(os.environ.get("PYROMETER_SLOWNESS", "1"))
 SANITIZED = bool(os.environ.get("PYROMETER_SANITIZED"))
 # The commands that take --engine, and the options for which only the remote engine will do.
@@ -452,7 +454,6 @@ def checks(process):
 
 def file_in(name):
     """A path below the folder for files, where nothing is yet."""
-    os.makedirs(FOLDER, exist_ok=True)
     path = os.path.join(FOLDER, name)
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)

@@ -1,7 +1,6 @@
 """`pyrometer serve` as the tests use it: its API, and waiting for what it says."""
 
 import json
-import os
 import tempfile
 import time
 
@@ -14,7 +13,6 @@ class Host(Live):
     """`pyrometer serve`, with a folder of its own unless one is given."""
 
     def __init__(self, *arguments, data=None, **options):
-        os.makedirs(FOLDER, exist_ok=True)
         self.data = data or tempfile.mkdtemp(prefix="data-", dir=FOLDER)
         super().__init__("serve", "--data", self.data, *arguments, **options)
 

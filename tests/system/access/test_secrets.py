@@ -23,7 +23,6 @@ HOST_NAME = "planted-host"
 
 @contextlib.contextmanager
 def folder():
-    os.makedirs(FOLDER, exist_ok=True)
     path = tempfile.mkdtemp(prefix="kept-", dir=FOLDER)
     try:
         yield path

@@ -333,7 +333,6 @@ class Host(PushTest):
 
     def test_the_last_samples_of_a_host_are_pushed(self):
         for sessions in 1, 2:
-            os.makedirs(FOLDER, exist_ok=True)
             data = tempfile.mkdtemp(dir=FOLDER)
             with Receiver("pyroscope") as receiver, victim("threads.py", "3"):
                 with Live("serve", "--data", data, "--continuous=100", "--engine", "remote", "--allow-command", "*/threads.py 3",

@@ -7,7 +7,7 @@ import struct
 import sys
 import time
 
-from harness import FOLDER, SANITIZED, SKIPPED, WAIT_SECONDS, Test, file_in, main, program, victim
+from harness import SANITIZED, SKIPPED, WAIT_SECONDS, Test, file_in, main, program, victim
 from host import CHANGE, Host
 from receivers import Receiver, read_pyroscope
 
@@ -29,7 +29,6 @@ class Clock:
     """The wall clock of a program."""
 
     def __init__(self):
-        os.makedirs(FOLDER, exist_ok=True)
         self.path = file_in("clock")
         self.set(0)
 

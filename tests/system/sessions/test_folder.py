@@ -24,7 +24,6 @@ def content_of(path):
 
 class Swapped(Test):
     def setUp(self):
-        os.makedirs(FOLDER, exist_ok=True)
         self.around = tempfile.mkdtemp(prefix="swap-", dir=FOLDER)
         self.addCleanup(shutil.rmtree, self.around)
         self.data, self.away, self.other = (os.path.join(self.around, name) for name in ("data", "away", "other"))

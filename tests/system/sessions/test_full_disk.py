@@ -36,7 +36,6 @@ class FullDisk(Test):
         self.disk = self.mount(BYTES)
 
     def mount(self, size):
-        os.makedirs(FOLDER, exist_ok=True)
         disk = tempfile.mkdtemp(prefix="disk-", dir=FOLDER)
         self.addCleanup(os.rmdir, disk)
         library = ctypes.CDLL(None, use_errno=True)

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 
 import harness
-from harness import FOLDER, Test, file_in, main, pythons, run_program, skip_without_kernel_engine
+from harness import Test, file_in, main, pythons, run_program, skip_without_kernel_engine
 
 LIBRARY = os.environ["PYROMETER_SYMBOLS_WORK"]
 SECONDS = 1
@@ -48,7 +48,6 @@ def objcopy(*words):
 
 class Symbols(Test):
     def setUp(self):
-        os.makedirs(FOLDER, exist_ok=True)
         # Not below /tmp/pyrometer-..., which others may not enter.
         self.folder = tempfile.mkdtemp(prefix="symbols-")
         os.chmod(self.folder, 0o755)

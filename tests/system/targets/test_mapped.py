@@ -39,7 +39,6 @@ class Writer:
 
 class Mapped(Test):
     def start(self, python):
-        os.makedirs(FOLDER, exist_ok=True)
         folder = tempfile.mkdtemp(prefix="odd-", dir=FOLDER)
         self.addCleanup(shutil.rmtree, folder)
         target = victim(os.path.join(HERE, "maps_odd.py"), folder, LONG, python=python)

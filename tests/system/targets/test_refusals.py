@@ -262,7 +262,6 @@ class Options(Test):
 class Files(Test):
     def test_a_file_that_cannot_be_written(self):
         """Said before anything is sampled: without --duration this would go on for ever."""
-        os.makedirs(FOLDER, exist_ok=True)
         with victim("chain.py", "60") as target:
             for path in (os.path.join(FOLDER, "no", "such", "folder", "x.folded"), "/proc/x.folded"):
                 process, code = run_program("record", "--collapsed", "-o", path, str(target.pid))
