@@ -331,7 +331,7 @@ static void the_list_is_that_of_the_sampling_process(void **state)
     if (!can_read())
         skip();
     assert_int_equal(processes_create(&processes, NULL), ERR_OK);
-    for (int i = 0; !found && i < 200; i++) {
+    for (int i = 0; !found && i < 1200; i++) {
         assert_int_equal(processes_visit(processes, note, &found, &summary, NULL), ERR_OK);
         usleep(50000);
     }
