@@ -460,10 +460,18 @@ def file_in(name):
     return path
 
 
+WRITING = threading.Lock()
+
+
 def script(name, text):
-    path = file_in(name)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
+    """A program of this text. Several interpreters may run it, so it is written once."""
+    path = os.path.join(FOLDER, name)
+    with WRITING:
+        with contextlib.suppress(FileNotFoundError), open(path, encoding="utf-8") as file:
+            if file.read() == text:
+                return path
+        with open(file_in(name), "w", encoding="utf-8") as file:
+            file.write(text)
     return path
 
 

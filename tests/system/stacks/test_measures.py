@@ -291,7 +291,8 @@ class Reports(Test):
         self.assertAlmostEqual(grown.bytes_of("grows") / (24 * MIB), 1, delta=0.1)
         grown.read(self, capture, "copy-on-write")
         self.assertAlmostEqual(grown.bytes_of("unshares") / (48 * MIB), 1, delta=0.1)
-        self.assertEqual(grown.bytes_of("grows"), 0)
+        # A fault that is sampled stands for those since the last one, of whatever kind.
+        self.assertLess(grown.bytes_of("grows"), 2 * MIB)
 
     def test_what_was_only_borrowed_is_grown_and_returned(self):
         capture = file_in("borrowed.pyro")
