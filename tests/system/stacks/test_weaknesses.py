@@ -468,7 +468,8 @@ class End(Test):
         with open(quality, encoding="utf-8") as file:
             quality = json.load(file)
         self.assertGreater(quality["samples"], 0)
-        self.assertLessEqual(sum(quality["failed"].values()), 2, quality)
+        # An interpreter that ends takes some milliseconds to tear itself down, on a busy machine a few more.
+        self.assertLessEqual(sum(quality["failed"].values()), 6, quality)
 
     def test_a_program_of_milliseconds(self):
         """It is seen, without failures, and its exit code is ours; or it has ended before, and that is said."""
