@@ -34,7 +34,7 @@
  * outer_ns, which is the last one of the thread that had it whole.  Its checksum was made of all its bytes.
  * Only x86-64 and aarch64 have this part.
  *
- * Of a process whose kernel stacks are wanted, the records of a stack end with a kernel part: the return addresses of the
+ * Records of a stack end with a kernel part, where the kernel stacks of the process are wanted: the return addresses of the
  * thread's kernel stack, innermost first, with or without a stack of its own.  A thread that runs code of its own has none.
  *
  * Python frees code objects and uses their addresses again, so a code object is described when it is first

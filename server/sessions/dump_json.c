@@ -176,7 +176,7 @@ static void write_deadlocks(struct json *json, const struct dump *dump)
     json_end(json);
 }
 
-/* Those of several processes, of which this one is one. */
+/* Deadlocks of several processes, of which this one is one. */
 static void write_process_deadlocks(struct json *json, const struct dump *dump)
 {
     char gap[SHARED_GAP_BYTES];

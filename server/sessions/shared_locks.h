@@ -6,8 +6,8 @@
  * read one after the other, and their texts are written before all are read.  Where a text depends on other processes it has a gap: some
  * bytes that neither plain text nor JSON has, which are replaced when all are read.
  *
- * What processes wait for is not read at one instant.  Only those threads make a deadlock that have begun no other wait until all were
- * read, as the kernel counts waits; what it says of tasks, and of threads that were stopped to be read, is no proof.
+ * Processes are not read at one instant.  Threads make a deadlock only if they have begun no other wait until all were read, as the
+ * kernel counts waits.  Tasks, and threads that were stopped to be read, make none: these counts prove nothing of them.
  *
  * Ownership: the caller's storage; shared_locks_deinit accepts a zeroed one.
  * Threads: one at a time.
@@ -57,7 +57,7 @@ bool shared_locks_holder_gap(struct shared_locks *shared, const struct lock_use 
 /* The gap for the deadlocks in which the process is, as JSON. */
 void shared_locks_deadlocks_gap(pid_t pid, char out[SHARED_GAP_BYTES]);
 bool shared_locks_has_gap(const char *text, size_t bytes);
-/* Writes the text with its gaps filled, as far as it is known who they are. */
+/* Writes the text with its gaps filled. */
 MUST_CHECK enum err_code shared_locks_fill(const struct shared_locks *shared, const char *text,
                                            size_t bytes, struct buffer *out, struct err *err);
 /* Writes a line for each deadlock. */
