@@ -43,7 +43,7 @@ class Memory(EachTest):
 
     def test_rss_is_what_the_program_measures_and_faults_are_counted(self):
         for engine in ENGINES:
-            with Host("--engine", engine) as host:
+            with Host("--engine", engine, "--no-continuous") as host:
                 self.each(lambda python, host=host: self.check(python, host))
 
     def check(self, python, host):

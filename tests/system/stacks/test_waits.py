@@ -289,7 +289,8 @@ class Causes(Test):
                 self.assertLessEqual(line.count("<waits: "), 1)
             marks = {mark for mark in re.findall(r"<waits: [^\n]*?>(?= \d+$)", text, re.M)}
             self.assertLessEqual({re.sub(r" unix.*", "", mark[8:-1]) for mark in marks},
-                                 {"pipe", "disk", "queue or condition", "network read", "lock", "sleep", "pause", "GIL", "processor"})
+                                 {"pipe", "disk", "queue or condition", "idle worker", "network read", "lock", "sleep", "pause", "GIL",
+                                  "processor"})
             self.assertTrue(any(mark.startswith("<waits: network read unix") for mark in marks), marks)
 
 

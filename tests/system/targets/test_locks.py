@@ -144,7 +144,7 @@ def check_sessions(test, has_kernel):
         test.each(lambda python: test.check_session(python, host))
     # There are only so many kernel engines at a time.
     if has_kernel and not why_no_kernel_engine():
-        with Host("--engine", "kernel") as host:
+        with Host("--engine", "kernel", "--no-continuous") as host:
             for python in kinds()[::3]:
                 with test.subTest("kernel, " + python.version):
                     test.check_session(python, host)
