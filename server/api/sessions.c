@@ -94,7 +94,7 @@ struct wanted {
     struct frame_filters filters;
     struct setting_ids pids;
     unsigned threads;
-    bool marks_gc, has_context;
+    bool marks_gc, has_context, has_events;
     const char *name, *note;
 };
 
@@ -121,7 +121,7 @@ static const struct setting post_members[] = {
     MEMBER("native", options.native, SETTING_CHOICE, TEXTS(session_native_texts)),
     MEMBER("kernel", options.kernel_frames, SETTING_FLAG),
     MEMBER("events", options.measures, SETTING_OTHER, .read = setting_read_events,
-           .is_repeatable = true),
+           .given = offsetof(struct wanted, has_events), .is_repeatable = true),
     MEMBER("gc", marks_gc, SETTING_FLAG),
     MEMBER("opcodes", options.opcodes, SETTING_FLAG),
     MEMBER("async", options.async, SETTING_CHOICE, TEXTS(session_async_texts)),
@@ -167,6 +167,8 @@ enum err_code api_start_session(const struct handler_context *handler,
         wanted.options.no_gc = !wanted.marks_gc;
         if (!wanted.has_context)
             memcpy(wanted.options.context, dashboard->context, sizeof dashboard->context);
+        if (!wanted.has_events && wanted.options.engine != SESSION_ENGINE_REMOTE)
+            wanted.options.measures = dashboard->measures;
         const struct setting_ids *const pids = &wanted.pids;
         wanted.options.pid_count = pids->count;
         for (size_t i = 0; i < pids->count && !rc; i++) {

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "sampler/base/clock.h"
+#include "sampler/profile/measure.h"
 #include "server/access/auth.h"
 #include "server/api/api.h"
 #include "server/api/handler_context.h"
@@ -15,6 +16,7 @@
 #include "server/http/request.h"
 #include "server/http/response.h"
 #include "server/report/source_links.h"
+#include "server/sessions/dashboard.h"
 #include "server/sessions/sessions.h"
 #include "server/wire/rfc3339.h"
 
@@ -195,6 +197,11 @@ enum err_code api_get_access(const struct handler_context *handler, struct respo
                      handler->auth->required && handler->who->scope == SCOPE_OPERATOR);
     json_member_bool(&document.json, "host",
                      handler->dashboard && handler->who->scope > SCOPE_SESSION);
+    json_member_array(&document.json, "events");
+    for (enum measure i = MEASURE_TIME; i < MEASURE_KNOWN; i++)
+        if (handler->dashboard && measure_set_has(handler->dashboard->measures, i))
+            json_text(&document.json, measure_texts[i]);
+    json_end(&document.json);
     source_links_write(&document.json, handler->links);
     json_end(&document.json);
     return document_send(&document, response, err);

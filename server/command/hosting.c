@@ -65,6 +65,7 @@ enum err_code hosting_open(struct dashboard *dashboard, struct live *live,
     dashboard->max_stop_percent = options->sampling.max_stop_percent;
     dashboard->engine = options->sampling.engine;
     memcpy(dashboard->context, options->sampling.context, sizeof dashboard->context);
+    dashboard->measures = options->sampling.measures;
     live->pipeline.dashboard = dashboard;
 
     /* Without them `kernel` is an error, and the sessions say it otherwise. */
@@ -73,9 +74,12 @@ enum err_code hosting_open(struct dashboard *dashboard, struct live *live,
         rc = session_open_engines(DASHBOARD_ENGINES, &dashboard->engines, err);
         dashboard_defaults(dashboard, &wanted);
         memcpy(wanted.context, dashboard->context, sizeof wanted.context);
-        if (!rc && wanted.engine == SESSION_ENGINE_KERNEL)
+        if (!rc && (wanted.engine == SESSION_ENGINE_KERNEL ||
+                    measure_set_has_events(dashboard->measures)))
             rc = session_check_engine(&wanted, err);
-    }
+    } else if (measure_set_has_events(dashboard->measures))
+        rc = err_set(err, ERR_INVALID,
+                     "--event needs the kernel engine: leave out --engine remote");
     if (rc)
         return rc;
 

@@ -50,6 +50,7 @@ struct dashboard {
     size_t memory_bytes;                /* maximum size of the profile of a session */
     enum session_engine engine;         /* of sessions that do not choose */
     char context[CONTEXT_MAX_VARIABLE]; /* the same, not of the continuous one; "": none */
+    measure_set measures;               /* likewise; 0: time */
     struct engines *engines;            /* NULL: the remote engine samples */
     char not_continuous[256];           /* why there is no continuous session; "": there is */
     struct last_activity *activity;

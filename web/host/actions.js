@@ -142,7 +142,7 @@ export function processActions(page) {
 
   return {
     profile: ({ pid }) =>
-      source.send("POST", "/sessions", profileRequest([pid], defaultProfile()).body).then(
+      source.send("POST", "/sessions", profileRequest([pid], defaultProfile(state.events)).body).then(
         ({ id }) => (location.hash = sessionLink(id)),
         (problem) => sayProblem(page, problem),
       ),
@@ -150,8 +150,8 @@ export function processActions(page) {
       const what = processes.length === 1
         ? titleOfProcess(processes[0])
         : HOST_TEXT.processes.together(processes.length);
-      openProfileDialog(overlay, { pids: processes.map((process) => process.pid),
-        title: HOST_TEXT.profile.title(what) }, (body) => asForm(startSession(body, what)));
+      openProfileDialog(overlay, { pids: processes.map((process) => process.pid), title: HOST_TEXT.profile.title(what),
+        events: state.events }, (body) => asForm(startSession(body, what)));
     },
     dump: (process) => openDump(page, titleOfProcess(process), "/processes/" + process.pid + "/dump?format=text"),
     explain: (process) =>

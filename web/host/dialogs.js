@@ -79,10 +79,10 @@ function choiceRow(label, hint, name, value, options) {
 const optionsOf = (texts) => Object.entries(texts).map(([value, [label, hint]]) => ({ value, label, hint }));
 
 // How to profile `pids`; start(body) is a promise. The options are kept for the next time.
-let lastProfile = defaultProfile();
+let lastProfile = null;
 
-export function openProfileDialog(root, { pids, title }, start) {
-  const form = { ...lastProfile, name: "", note: "" };
+export function openProfileDialog(root, { pids, title, events }, start) {
+  const form = { ...(lastProfile ?? defaultProfile(events)), name: "", note: "" };
   const rate = textInput("rate", form.rate, { inputmode: "decimal", list: "rates" });
   const duration = textInput("duration", form.duration, { placeholder: HOST_TEXT.profile.untilStopped });
   const name = textInput("name", "", { placeholder: HOST_TEXT.profile.nameHint });
@@ -97,6 +97,9 @@ export function openProfileDialog(root, { pids, title }, start) {
   const checks = optionsOf(HOST_TEXT.profile.checks).map(({ value: key, label, hint }) => ({ key,
     ...checkbox(key, label, hint, form[key]) })
   );
+  const counted = optionsOf(HOST_TEXT.profile.eventNames).map(({ value: event, label, hint }) => ({ event,
+    ...checkbox("events", label, hint, form.events.includes(event)) })
+  );
   const read = () => ({
     ...form,
     rate: rate.value,
@@ -107,6 +110,7 @@ export function openProfileDialog(root, { pids, title }, start) {
     engine: engine.read(),
     stop: stop.read(),
     native: native.read(),
+    events: counted.filter(({ box }) => box.checked).map(({ event }) => event),
     name: name.value.trim(),
     note: note.value,
     ...Object.fromEntries(checks.map(({ key, box }) => [key, box.checked])),
@@ -130,6 +134,10 @@ export function openProfileDialog(root, { pids, title }, start) {
     engine.element,
     stop.element,
     native.element,
+    el("div", { class: "form-row", role: "group", "aria-label": HOST_TEXT.profile.events,
+      "data-testid": "form-events" }, el("span", { class: "form-label" }, HOST_TEXT.profile.events),
+      el("div", { class: "form-checks" }, ...counted.map(({ element }) => element)),
+      el("span", { class: "form-hint" }, HOST_TEXT.profile.eventsHint)),
     el("div", { class: "form-checks" }, ...checks.map(({ element }) => element)),
     fieldRow(HOST_TEXT.profile.name, null, name),
     fieldRow(HOST_TEXT.profile.note, null, note),

@@ -34,6 +34,7 @@ function createHostState(access, theme) {
   return {
     operator: access.scope !== "viewer",
     canShare: access.can_share === true,
+    events: access.events,
     theme,
     address: parseHostAddress(location.hash),
     tab: "processes",

@@ -15,7 +15,7 @@ const SPARK_SLOTS = 60;
 export const SPARK_SECONDS = 120;
 const PROCESSES_MAX = 4096;
 
-// Facts that a page has to know before it chooses what to be: {scope, can_share, host}, or null when the server does
+// Facts that a page has to know before it chooses what to be: {scope, can_share, host, events}, or null when the server does
 // not say.
 export async function askAccess() {
   try {

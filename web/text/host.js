@@ -285,8 +285,14 @@ export const HOST_TEXT = {
       gc: ["Garbage collection", "show it as <GC> frames"],
       opcodes: ["Bytecode", "record the instruction of each frame"],
       kernel: ["Kernel frames", "what threads do in the kernel, below native code; needs the kernel engine"],
-      growth: ["Memory growth",
-        "also count bytes that become resident, are returned, or unshared after a fork; needs the kernel engine"],
+    },
+    events: "Count",
+    eventsHint: "Each is a measure of its own. All but time need the kernel engine.",
+    eventNames: {
+      time: ["Time", "where threads run and wait"],
+      "page-faults": ["Memory growth", "bytes that become resident"],
+      returned: ["Returned memory", "bytes that are given back to the kernel"],
+      "copy-on-write": ["Memory unshared", "bytes that a fork shared until they were written"],
     },
     name: "Name",
     nameHint: "shown in lists",
@@ -307,6 +313,8 @@ export const HOST_TEXT = {
     labels: (/** @type {number} */ most, /** @type {number} */ bytes) =>
       "There may be at most " + most + " labels of at most " + bytes + " bytes each, separated by commas.",
     noProcess: "No process selected.",
+    noEvents: "Choose what to count.",
+    events: "Only time can be counted from outside. Choose another engine.",
     tooMany: (/** @type {number} */ most, /** @type {number} */ selected) =>
       "A session may have at most " + most + " processes; " + selected + " are selected.",
   },

@@ -176,7 +176,7 @@ static const struct option table[] = {
     LONG("mode", "MODE", CHOICE, sampling.mode, SAMPLING | SELECTING,
          "what to record: wall, cpu, gil or exception", TEXTS(session_mode_texts, 0),
          GIVEN(names_mode)),
-    OPTION('e', "event", "NAME", OTHER, sampling.measures, LOGGING,
+    OPTION('e', "event", "NAME", OTHER, sampling.measures, LOGGING | HOSTING,
            "what to count (default: time)", READ(setting_read_events),
            .setting.is_repeatable = true),
     OPTION('g', "gil", NULL, FLAG, is_gil_only, SAMPLING, "the same as --mode gil"),

@@ -352,8 +352,13 @@ class Compared(Test):
 
 class Served(Test):
     def test_the_api_answers_for_each_measure_of_a_session_and_of_its_capture(self):
-        with victim(script("grows", GROWS)) as target, Host("--engine", "kernel", "--no-continuous") as host:
-            session = host.start(pids=[target.pid], events=["time", "page-faults"])
+        with victim(script("grows", GROWS)) as target, Host("--event", "time,page-faults", "--engine", "kernel", "--no-continuous") as host:
+            self.assertEqual(host.get("/access")["events"], ["time", "page-faults"])
+            session = host.start(pids=[target.pid])
+            of_time = host.start(pids=[target.pid], events=["time"])
+            host.running(of_time)
+            self.assertEqual([one["name"] for one in host.get("/sessions/" + of_time)["measures"]], ["time"])
+            host.send("PATCH", "/sessions/" + of_time, {"state": "ended"})
             host.running(session)
             os.kill(target.pid, signal.SIGUSR1)
             said = json.loads(target.wait_line("^GROWN (.*)").group(1))
@@ -409,6 +414,8 @@ class Refused(Test):
             process, code = run_program("record", str(target.pid), "-e", "page-faults", "--engine", "remote", "-d", "1",
                                         "--collapsed", "-o", "-")
         self.assert_refused(process, code, 2, "need the kernel engine: leave out --engine remote")
+        process, code = run_program("serve", "--listen", "127.0.0.1:0", "-e", "page-faults", "--engine", "remote")
+        self.assert_refused(process, code, 2, "--event needs the kernel engine: leave out --engine remote")
 
     def test_a_capture_without_it(self):
         capture = file_in("time.pyro")

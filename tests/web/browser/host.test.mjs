@@ -227,6 +227,10 @@ test("options are checked before and by the server; several processes make one s
   await page.until(hook("form-error") + ".textContent.includes('--max-rate')");
   await write("[name=rate]", "99");
   await write("[name=name]", "both");
+  await page.evaluate("(" + hook("form-events") + ".querySelectorAll('input')[1].click(), 0)");
+  await page.evaluate("(" + hook("form-engine") + ".querySelector('[data-value=remote]').click(), 0)");
+  await press("form-submit");
+  await page.until(hook("form-error") + ".textContent.includes('another engine')");
   await page.evaluate("(" + hook("form-engine") + ".querySelector('[data-value=kernel]').click(), 0)");
   await press("form-submit");
   await page.until(hook("profile-dialog") + " === null && " + hooks("session") + ".length === 1");

@@ -123,10 +123,12 @@ test("a form becomes a request, or says which field is wrong", () => {
   const form = { ...defaultProfile(), rate: "2.5 kHz", duration: "5 min", name: "n" };
   assert.deepEqual(profileRequest([4], form).body, { pids: [4], rate_hz: 2500, duration_s: 300, threads: "all",
     mode: "wall", async: "off", engine: "auto", native: "off", gc: true, opcodes: false, kernel: false,
-    subprocesses: false, stop: "auto", name: "n", note: "" });
+    events: ["time"], subprocesses: false, stop: "auto", name: "n", note: "" });
   assert.equal(profileRequest([4], defaultProfile()).body.duration_s, null);
-  assert.deepEqual(profileRequest([4], { ...form, growth: true }).body.events, ["time", "page-faults", "returned",
-    "copy-on-write"]);
+  assert.deepEqual(profileRequest([4], defaultProfile(["page-faults"])).body.events, ["page-faults"]);
+  assert.equal(profileRequest([4], { ...form, events: [] }).field, "events");
+  assert.equal(profileRequest([4], { ...form, engine: "remote" }).field, undefined);
+  assert.equal(profileRequest([4], { ...form, engine: "remote", events: ["time", "returned"] }).field, "events");
   for (const [changes, field] of [[{ rate: "0" }, "rate"], [{ rate: "20khz" }, "rate"], [{ rate: "fast" }, "rate"], [{
     duration: "8d",
   }, "duration"], [{ duration: "soon" }, "duration"], [{ duration: "0" }, "duration"], [{ name: "ä".repeat(61) },

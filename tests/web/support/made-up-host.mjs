@@ -350,8 +350,8 @@ export function createHost(
   function answerOne(method, [resource, name, part], query, body) {
     if (resource === "access")
       return {
-        value: { scope, share: null, session: null, expires_at: null, can_share: canShare && scope === "operator",
-          host: true },
+        value: { scope, share: null, session: null, expires_at: null, events: ["time"],
+          can_share: canShare && scope === "operator", host: true },
       };
     if (method !== "GET" && scope !== "operator") throw new Problem(403, "this link may read, and change nothing");
     if (resource === "processes" && part === "dump") return { text: dumpOf(Number(name)) };

@@ -12,8 +12,7 @@ const DURATION_MAX_S = 7 * 86400;
 const PIDS_MAX = 256;
 const UNIT_SECONDS = { ms: 0.001, s: 1, m: 60, min: 60, h: 3600, d: 86400 };
 const RATE_MAX_HZ = 10000;
-// A session of memory counts growth, memory that is given back, and memory that a fork shares until it is written.
-const MEMORY_EVENTS = ["time", "page-faults", "returned", "copy-on-write"];
+const TIME_EVENT = "time";
 const MODES = ["wall", "cpu", "gil", "exception"];
 
 export function isOver(session) {
@@ -88,9 +87,10 @@ function bytesOf(text) {
   return new TextEncoder().encode(text).length;
 }
 
-export function defaultProfile() {
+// events: what the server counts where nothing else is asked for.
+export function defaultProfile(events = [TIME_EVENT]) {
   return { rate: "1000", duration: "", threads: "all", mode: "wall", async: "off", engine: "auto", native: "off",
-    gc: true, opcodes: false, kernel: false, growth: false, subprocesses: false, stop: "auto", name: "", note: "" };
+    gc: true, opcodes: false, kernel: false, events, subprocesses: false, stop: "auto", name: "", note: "" };
 }
 
 // A form -> {body} for POST /sessions, or {problem, field}.
@@ -105,11 +105,14 @@ export function profileRequest(pids, form) {
     return wrong("duration", HOST_TEXT.problems.duration);
   if (bytesOf(form.name) > NAME_BYTES_MAX) return wrong("name", HOST_TEXT.problems.name(NAME_BYTES_MAX));
   if (bytesOf(form.note) > NOTE_BYTES_MAX) return wrong("note", HOST_TEXT.problems.note(NOTE_BYTES_MAX));
+  if (form.events.length === 0) return wrong("events", HOST_TEXT.problems.noEvents);
+  if (form.engine === "remote" && form.events.some((event) => event !== TIME_EVENT))
+    return wrong("events", HOST_TEXT.problems.events);
   const mode = MODES.includes(form.mode) ? form.mode : MODES[0];
-  const { threads, async: tasks, engine, native, gc, opcodes, kernel, growth, subprocesses, stop, name, note } = form;
+  const { threads, async: tasks, engine, native, gc, opcodes, kernel, events, subprocesses, stop, name, note } = form;
   return {
     body: { pids, rate_hz: rate, duration_s: duration, threads, mode, async: tasks, engine, native, gc, opcodes, kernel,
-      subprocesses, stop, name, note, ...(growth ? { events: MEMORY_EVENTS } : {}) },
+      events, subprocesses, stop, name, note },
   };
 }
 
