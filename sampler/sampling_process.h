@@ -22,7 +22,7 @@
 #include "sampler/base/err.h"
 
 struct buffer;
-struct engines;
+struct kernel_engine_pool;
 struct pulse;
 struct session;
 struct session_options;
@@ -30,9 +30,9 @@ struct session_options;
 enum { READER_MAX_SESSIONS = 640, READER_MAX_ENDED = 32, READER_MAX_REQUESTS = 64 };
 
 struct sampling_process {
-    int socket;              /* SOCK_SEQPACKET, to the HTTP process */
-    struct pulse *pulse;     /* that requests are taken; NULL: none */
-    struct engines *engines; /* NULL: the remote engine only */
+    int socket;                         /* SOCK_SEQPACKET, to the HTTP process */
+    struct pulse *pulse;                /* that requests are taken; NULL: none */
+    struct kernel_engine_pool *engines; /* NULL: the remote engine only */
     double max_rate_hz;
     size_t max_running;     /* sessions that sample */
     size_t memory_bytes;    /* of a session; 0: no bound */

@@ -32,7 +32,7 @@
 #include "sampler/profile/measure.h"
 #include "sampler/profile/profile.h"
 
-struct engines;
+struct kernel_engine_pool;
 struct session;
 struct sink;
 
@@ -148,15 +148,15 @@ struct session_options {
     uint32_t least_ticks; /* session_stop ends it after so many, or 2 s; 0: at once */
     /* Read the variables of each thread once, when it first stands still, at any cost. */
     enum session_locals_mode locals;
-    enum session_engine engine;      /* once it has started: the one that samples */
-    struct engines *engines;         /* session_open_engines; NULL: there are none */
-    enum session_stop stop;          /* of the remote engine */
-    double max_stop_percent;         /* with AUTO, of a thread's time; 0: the default */
-    size_t memory_bytes;             /* for the profile; 0: no bound */
-    double max_cpu_percent;          /* of one core, for the profiler; 0: no budget */
-    const struct sink *sink;         /* receives every sample; NULL: none */
-    bool drops_samples;              /* the sink keeps them, the profile only tables */
-    const atomic_bool *is_cancelled; /* cancels session_start; NULL: never */
+    enum session_engine engine;         /* once it has started: the one that samples */
+    struct kernel_engine_pool *engines; /* session_open_engines; NULL: there are none */
+    enum session_stop stop;             /* of the remote engine */
+    double max_stop_percent;            /* with AUTO, of a thread's time; 0: the default */
+    size_t memory_bytes;                /* for the profile; 0: no bound */
+    double max_cpu_percent;             /* of one core, for the profiler; 0: no budget */
+    const struct sink *sink;            /* receives every sample; NULL: none */
+    bool drops_samples;                 /* the sink keeps them, the profile only tables */
+    const atomic_bool *is_cancelled;    /* cancels session_start; NULL: never */
 };
 
 #define SESSION_STATES(X)   \
@@ -322,9 +322,9 @@ bool session_has_kernel_engine(void);
 /* Kernel engines for as many sessions at a time, which must end before session_close_engines.  Needs
  * CAP_BPF and CAP_PERFMON here, not later.  If the kernel refuses, there are fewer or none, and
  * session_check_engine says why.  NULL is fine to close. */
-MUST_CHECK enum err_code session_open_engines(size_t count, struct engines **out,
+MUST_CHECK enum err_code session_open_engines(size_t count, struct kernel_engine_pool **out,
                                               struct err *err);
-void session_close_engines(struct engines *engines);
+void session_close_engines(struct kernel_engine_pool *engines);
 /* Checks that a session with these options could have a kernel engine now. ERR_INVALID: the
  * options ask for what it cannot do; ERR_PERM, ERR_UNSUPPORTED: there is none; ERR_LIMIT: all
  * are in use. */

@@ -43,7 +43,8 @@ struct session_provider {
     enum err_code (*start)(const struct session_options *options, struct session **out,
                            struct err *err);
     enum err_code (*check_engine)(const struct session_options *options, struct err *err);
-    enum err_code (*open_engines)(size_t count, struct engines **out, struct err *err);
+    enum err_code (*open_engines)(size_t count, struct kernel_engine_pool **out,
+                                  struct err *err);
 };
 
 /* Borrowed. */

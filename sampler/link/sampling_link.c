@@ -103,7 +103,8 @@ static enum err_code read_facts(pid_t pid, struct process_facts *out)
 }
 
 /* The sampling process has engines of its own. */
-static enum err_code open_engines(size_t count, struct engines **out, struct err *err)
+static enum err_code open_engines(size_t count, struct kernel_engine_pool **out,
+                                  struct err *err)
 {
     (void)count, (void)err;
     *out = NULL;

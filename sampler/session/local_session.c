@@ -13,8 +13,8 @@
 #include "sampler/base/thread.h"
 #include "sampler/discovery/turns.h"
 #include "sampler/kernel/engine.h"
-#include "sampler/kernel/engines.h"
 #include "sampler/kernel/kallsyms.h"
+#include "sampler/kernel/kernel_engine_pool.h"
 #include "sampler/native/machine/machine.h"
 #include "sampler/permission.h"
 #include "sampler/process/process_scan.h"
@@ -254,7 +254,7 @@ static enum err_code choose_engine(struct local_session *local, struct err *err)
     }
     enum err_code rc = local_session_check_engine(options, &why);
     if (!rc && options->kernel_frames &&
-        kallsyms_read(engines_kallsyms(options->engines), &why))
+        kallsyms_read(kernel_engine_pool_kallsyms(options->engines), &why))
         leave_kernel_out(local, why.message);
     if (!rc)
         rc = targets_use_engine(&local->targets, &kernel_engine_ops, NULL, &why);
@@ -312,7 +312,7 @@ enum err_code local_session_check_engine(const struct session_options *options, 
                        KERNEL_MAX_RATE_HZ);
     if (!options->engines)
         return err_set(err, ERR_UNSUPPORTED, "pyrometer runs with --engine remote");
-    return engines_check(options->engines, err);
+    return kernel_engine_pool_check(options->engines, err);
 }
 
 static struct local_session *of(struct session *session)

@@ -3,12 +3,12 @@
 #include <string.h>
 
 #include "sampler/kernel/engine.h"
-#include "sampler/kernel/engines.h"
+#include "sampler/kernel/kernel_engine_pool.h"
 #include "sampler/session/local_session.h"
 #include "sampler/session_ops.h"
 
 static const struct session_provider local = { local_session_start, local_session_check_engine,
-                                               engines_open };
+                                               kernel_engine_pool_open };
 
 static const struct session_provider *provider(void)
 {
@@ -21,15 +21,16 @@ bool session_has_kernel_engine(void)
     return kernel_is_built();
 }
 
-enum err_code session_open_engines(size_t count, struct engines **out, struct err *err)
+enum err_code session_open_engines(size_t count, struct kernel_engine_pool **out,
+                                   struct err *err)
 {
     *out = NULL;
     return provider()->open_engines(count, out, err);
 }
 
-void session_close_engines(struct engines *engines)
+void session_close_engines(struct kernel_engine_pool *engines)
 {
-    engines_close(engines);
+    kernel_engine_pool_close(engines);
 }
 
 enum err_code session_check_engine(const struct session_options *options, struct err *err)

@@ -60,12 +60,12 @@ struct driver {
     pid_t launcher; /* without has_reader: a child of this process; 0: none */
 
     struct signals signals;
-    struct live live;            /* if it serves */
-    struct sessions *sessions;   /* borrowed from live if it serves */
-    struct session_entry *entry; /* NULL: sampling has not started */
-    struct session *session;     /* of the session */
-    enum err_code left_out;      /* why one of several is not sampled; OK: all are */
-    struct engines *engines;     /* the kernel engine; NULL: --engine remote */
+    struct live live;                   /* if it serves */
+    struct sessions *sessions;          /* borrowed from live if it serves */
+    struct session_entry *entry;        /* NULL: sampling has not started */
+    struct session *session;            /* of the session */
+    enum err_code left_out;             /* why one of several is not sampled; OK: all are */
+    struct kernel_engine_pool *engines; /* the kernel engine; NULL: --engine remote */
     struct capture_output capture;
     struct push *push;     /* NULL: profiles are not pushed */
     struct output quality; /* the file of --quality */

@@ -23,7 +23,7 @@
 #include "server/wire/session.h"
 
 struct captures;
-struct engines;
+struct kernel_engine_pool;
 struct frame_filters;
 struct last_activity;
 struct processes;
@@ -51,7 +51,7 @@ struct dashboard {
     enum session_engine engine;         /* of sessions that do not choose */
     char context[CONTEXT_MAX_VARIABLE]; /* the same, not of the continuous one; "": none */
     measure_set measures;               /* likewise; 0: time */
-    struct engines *engines;            /* NULL: the remote engine samples */
+    struct kernel_engine_pool *engines; /* NULL: the remote engine samples */
     char not_continuous[256];           /* why there is no continuous session; "": there is */
     struct last_activity *activity;
     dashboard_say say; /* NULL: events are dropped */

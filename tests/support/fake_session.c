@@ -402,7 +402,8 @@ enum err_code session_origin(struct session *session, profile_origin number,
     return err_set(err, ERR_GONE, "nobody is behind a fake");
 }
 
-enum err_code session_open_engines(size_t count, struct engines **out, struct err *err)
+enum err_code session_open_engines(size_t count, struct kernel_engine_pool **out,
+                                   struct err *err)
 {
     (void)count;
     (void)err;
@@ -410,7 +411,7 @@ enum err_code session_open_engines(size_t count, struct engines **out, struct er
     return ERR_OK;
 }
 
-void session_close_engines(struct engines *engines)
+void session_close_engines(struct kernel_engine_pool *engines)
 {
     (void)engines;
 }

@@ -3,7 +3,7 @@
 #include "sampler/base/clock.h"
 #include "sampler/cpython/python_copies.h"
 #include "sampler/kernel/engine.h"
-#include "sampler/kernel/engines.h"
+#include "sampler/kernel/kernel_engine_pool.h"
 #include "sampler/kernel/record.h"
 #include "sampler/profile/profile.h"
 #include "sampler/session.h"
@@ -35,14 +35,14 @@ static void deinit(struct engine *engine)
 {
     struct kernel_engine *const kernel = kernel_of(engine);
     kernel_feed_destroy(kernel->feed);
-    engines_give_back(engine->session->options->engines, kernel->kernel);
+    kernel_engine_pool_give_back(engine->session->options->engines, kernel->kernel);
 }
 
 void kernel_engine_give_up(struct engine *engine, const char *why)
 {
     struct kernel_engine *const kernel = kernel_of(engine);
     kernel_feed_destroy(kernel->feed);
-    engines_give_up(engine->session->options->engines, kernel->kernel, why);
+    kernel_engine_pool_give_up(engine->session->options->engines, kernel->kernel, why);
     kernel->feed = NULL;
     kernel->kernel = NULL;
     engine_destroy(engine);
@@ -58,12 +58,12 @@ static enum err_code init(struct engine *engine, struct err *err)
         (measure_set_has(measures, MEASURE_PAGE_FAULTS) ? KERNEL_EVENT_FAULTS : 0u) |
         (measure_set_has(measures, MEASURE_COPY_ON_WRITE) ? KERNEL_EVENT_COPIES : 0u) |
         (measure_set_has(measures, MEASURE_RETURNED) ? KERNEL_EVENT_RETURNED : 0u);
-    enum err_code rc =
-        engines_take(options->engines, options->rate_hz, events, &kernel->kernel, err);
+    enum err_code rc = kernel_engine_pool_take(options->engines, options->rate_hz, events,
+                                               &kernel->kernel, err);
     struct kernel_paths *paths = NULL;
     if (!rc && options->kernel_frames)
-        rc = kernel_paths_create(engine->session->profile, engines_kallsyms(options->engines),
-                                 &paths, err);
+        rc = kernel_paths_create(engine->session->profile,
+                                 kernel_engine_pool_kallsyms(options->engines), &paths, err);
     if (!rc)
         rc = kernel_feed_create(kernel->kernel, measures, paths, &kernel->feed, err);
     return rc;

@@ -8,7 +8,7 @@
 
 #include "sampler/session/engine.h"
 
-/* `create` fails as engines_take. */
+/* `create` fails as kernel_engine_pool_take. */
 extern const struct engine_ops kernel_engine_ops;
 
 /* Why another engine is the better one for its targets; NULL: none is. */

@@ -132,7 +132,7 @@ static void pointers_are_neither_sent_nor_taken(void **state)
     struct buffer message = { 0 };
     (void)state;
     request.options.sink = (const void *)secret;
-    request.options.engines = (struct engines *)(uintptr_t)secret;
+    request.options.engines = (struct kernel_engine_pool *)(uintptr_t)secret;
     request.options.is_cancelled = (const void *)secret;
     link_request_encode(&request, &message);
     assert_null(memmem(message.data, message.length, &secret, sizeof secret));

@@ -240,7 +240,7 @@ static void the_remote_engine_copies_stopped_threads(void **state)
     end_victim();
 }
 
-static struct engines *open_engines(void)
+static struct kernel_engine_pool *open_engines(void)
 {
     struct session_options options = { .engine = SESSION_ENGINE_KERNEL };
     struct err err = { 0 };
@@ -255,7 +255,7 @@ static struct engines *open_engines(void)
 
 static void the_kernel_engine_copies_all_threads(void **state)
 {
-    struct engines *const engines = open_engines();
+    struct kernel_engine_pool *const engines = open_engines();
     (void)state;
     start_victim();
     sample((struct session_options){
@@ -282,7 +282,7 @@ static void nothing_is_copied_unless_it_is_wanted(void **state)
 
 static void the_kernel_engine_copies_nothing_unless_it_is_wanted(void **state)
 {
-    struct engines *const engines = open_engines();
+    struct kernel_engine_pool *const engines = open_engines();
     (void)state;
     start_victim();
     sample((struct session_options){ .engine = SESSION_ENGINE_KERNEL, .engines = engines });

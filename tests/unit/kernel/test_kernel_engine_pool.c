@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "sampler/kernel/engine.h"
-#include "sampler/kernel/engines.h"
+#include "sampler/kernel/kernel_engine_pool.h"
 #include "tests/support/test.h"
 
 struct kernel {
@@ -54,112 +54,124 @@ void kernel_stop(struct kernel *kernel)
     kernel->is_running = false;
 }
 
-static struct engines *open_engines(size_t wanted, size_t possible)
+static struct kernel_engine_pool *open_engines(size_t wanted, size_t possible)
 {
-    struct engines *engines = NULL;
+    struct kernel_engine_pool *engines = NULL;
     most_open = possible;
     refuses_start = false;
-    assert_int_equal(engines_open(wanted, &engines, NULL), ERR_OK);
+    assert_int_equal(kernel_engine_pool_open(wanted, &engines, NULL), ERR_OK);
     return engines;
 }
 
 static void each_session_has_an_engine_of_its_own(void **state)
 {
-    struct engines *const engines = open_engines(2, 8);
+    struct kernel_engine_pool *const engines = open_engines(2, 8);
     struct kernel *first = NULL, *second = NULL, *third = NULL;
     struct err err = { 0 };
     (void)state;
     assert_int_equal(opened, 2);
-    assert_int_equal(engines_take(engines, 100, KERNEL_EVENT_TIME, &first, NULL), ERR_OK);
-    assert_int_equal(engines_check(engines, NULL), ERR_OK);
-    assert_int_equal(engines_take(engines, 200, KERNEL_EVENT_TIME, &second, NULL), ERR_OK);
+    assert_int_equal(kernel_engine_pool_take(engines, 100, KERNEL_EVENT_TIME, &first, NULL),
+                     ERR_OK);
+    assert_int_equal(kernel_engine_pool_check(engines, NULL), ERR_OK);
+    assert_int_equal(kernel_engine_pool_take(engines, 200, KERNEL_EVENT_TIME, &second, NULL),
+                     ERR_OK);
     assert_ptr_not_equal(first, second);
     assert_true(first->rate_hz == 100 && second->rate_hz == 200);
-    assert_int_equal(engines_check(engines, NULL), ERR_LIMIT);
-    assert_int_equal(engines_take(engines, 100, KERNEL_EVENT_TIME, &third, &err), ERR_LIMIT);
+    assert_int_equal(kernel_engine_pool_check(engines, NULL), ERR_LIMIT);
+    assert_int_equal(kernel_engine_pool_take(engines, 100, KERNEL_EVENT_TIME, &third, &err),
+                     ERR_LIMIT);
     assert_string_equal(err.message, "other sessions use all 2 kernel engines");
-    engines_give_back(engines, first);
+    kernel_engine_pool_give_back(engines, first);
     assert_false(first->is_running);
-    assert_int_equal(engines_take(engines, 300, KERNEL_EVENT_TIME, &third, NULL), ERR_OK);
+    assert_int_equal(kernel_engine_pool_take(engines, 300, KERNEL_EVENT_TIME, &third, NULL),
+                     ERR_OK);
     assert_ptr_equal(third, first);
-    engines_give_back(engines, second);
-    engines_give_back(engines, third);
-    engines_close(engines);
+    kernel_engine_pool_give_back(engines, second);
+    kernel_engine_pool_give_back(engines, third);
+    kernel_engine_pool_close(engines);
     assert_int_equal(opened, 0);
 }
 
 static void the_first_engine_lends_its_room(void **state)
 {
-    struct engines *const engines = open_engines(2, 8);
+    struct kernel_engine_pool *const engines = open_engines(2, 8);
     struct kernel *first = NULL, *second = NULL;
     (void)state;
-    assert_int_equal(engines_take(engines, 100, KERNEL_EVENT_TIME, &first, NULL), ERR_OK);
-    assert_int_equal(engines_take(engines, 100, KERNEL_EVENT_TIME, &second, NULL), ERR_OK);
+    assert_int_equal(kernel_engine_pool_take(engines, 100, KERNEL_EVENT_TIME, &first, NULL),
+                     ERR_OK);
+    assert_int_equal(kernel_engine_pool_take(engines, 100, KERNEL_EVENT_TIME, &second, NULL),
+                     ERR_OK);
     assert_null(first->lender);
     assert_ptr_equal(second->lender, first);
-    engines_give_back(engines, first);
-    engines_give_back(engines, second);
-    engines_close(engines);
+    kernel_engine_pool_give_back(engines, first);
+    kernel_engine_pool_give_back(engines, second);
+    kernel_engine_pool_close(engines);
 }
 
 static void fewer_engines_than_wanted_will_do(void **state)
 {
-    struct engines *const engines = open_engines(3, 1);
+    struct kernel_engine_pool *const engines = open_engines(3, 1);
     struct kernel *first = NULL;
     struct err err = { 0 };
     (void)state;
-    assert_int_equal(engines_take(engines, 100, KERNEL_EVENT_TIME, &first, NULL), ERR_OK);
-    assert_int_equal(engines_check(engines, &err), ERR_LIMIT);
+    assert_int_equal(kernel_engine_pool_take(engines, 100, KERNEL_EVENT_TIME, &first, NULL),
+                     ERR_OK);
+    assert_int_equal(kernel_engine_pool_check(engines, &err), ERR_LIMIT);
     assert_string_equal(err.message, "another session uses the kernel engine");
-    engines_give_back(engines, first);
-    engines_close(engines);
+    kernel_engine_pool_give_back(engines, first);
+    kernel_engine_pool_close(engines);
 }
 
 static void without_engines_the_reason_is_that_of_the_kernel(void **state)
 {
-    struct engines *const engines = open_engines(3, 0);
+    struct kernel_engine_pool *const engines = open_engines(3, 0);
     struct kernel *kernel = NULL;
     struct err err = { 0 };
     (void)state;
-    assert_int_equal(engines_check(engines, NULL), ERR_PERM);
-    assert_int_equal(engines_take(engines, 100, KERNEL_EVENT_TIME, &kernel, &err), ERR_PERM);
+    assert_int_equal(kernel_engine_pool_check(engines, NULL), ERR_PERM);
+    assert_int_equal(kernel_engine_pool_take(engines, 100, KERNEL_EVENT_TIME, &kernel, &err),
+                     ERR_PERM);
     assert_string_equal(err.message, "made up: not permitted");
-    engines_give_back(engines, kernel);
-    engines_close(engines);
-    engines_close(NULL);
+    kernel_engine_pool_give_back(engines, kernel);
+    kernel_engine_pool_close(engines);
+    kernel_engine_pool_close(NULL);
 }
 
 static void an_engine_that_does_not_start_stays_idle(void **state)
 {
-    struct engines *const engines = open_engines(1, 8);
+    struct kernel_engine_pool *const engines = open_engines(1, 8);
     struct kernel *kernel = NULL;
     (void)state;
     refuses_start = true;
-    assert_int_equal(engines_take(engines, 100, KERNEL_EVENT_TIME, &kernel, NULL),
+    assert_int_equal(kernel_engine_pool_take(engines, 100, KERNEL_EVENT_TIME, &kernel, NULL),
                      ERR_UNSUPPORTED);
     refuses_start = false;
-    assert_int_equal(engines_take(engines, 100, KERNEL_EVENT_TIME, &kernel, NULL), ERR_OK);
-    engines_give_back(engines, kernel);
-    engines_close(engines);
+    assert_int_equal(kernel_engine_pool_take(engines, 100, KERNEL_EVENT_TIME, &kernel, NULL),
+                     ERR_OK);
+    kernel_engine_pool_give_back(engines, kernel);
+    kernel_engine_pool_close(engines);
 }
 
 static void an_engine_that_is_given_up_is_closed_and_says_why(void **state)
 {
-    struct engines *const engines = open_engines(2, 2);
+    struct kernel_engine_pool *const engines = open_engines(2, 2);
     struct kernel *first = NULL, *second = NULL, *third = NULL;
     struct err err = { 0 };
     (void)state;
-    assert_int_equal(engines_take(engines, 100, KERNEL_EVENT_TIME, &first, NULL), ERR_OK);
-    engines_give_up(engines, first, "made up: files");
+    assert_int_equal(kernel_engine_pool_take(engines, 100, KERNEL_EVENT_TIME, &first, NULL),
+                     ERR_OK);
+    kernel_engine_pool_give_up(engines, first, "made up: files");
     assert_int_equal(opened, 1);
-    assert_int_equal(engines_take(engines, 100, KERNEL_EVENT_TIME, &second, NULL), ERR_OK);
-    assert_int_equal(engines_take(engines, 100, KERNEL_EVENT_TIME, &third, &err), ERR_LIMIT);
+    assert_int_equal(kernel_engine_pool_take(engines, 100, KERNEL_EVENT_TIME, &second, NULL),
+                     ERR_OK);
+    assert_int_equal(kernel_engine_pool_take(engines, 100, KERNEL_EVENT_TIME, &third, &err),
+                     ERR_LIMIT);
     assert_string_equal(err.message, "another session uses the kernel engine");
-    engines_give_up(engines, second, "made up: more files");
+    kernel_engine_pool_give_up(engines, second, "made up: more files");
     assert_int_equal(opened, 0);
-    assert_int_equal(engines_check(engines, &err), ERR_UNSUPPORTED);
+    assert_int_equal(kernel_engine_pool_check(engines, &err), ERR_UNSUPPORTED);
     assert_string_equal(err.message, "made up: more files");
-    engines_close(engines);
+    kernel_engine_pool_close(engines);
 }
 
 TEST_GROUP(cmocka_unit_test(each_session_has_an_engine_of_its_own),
