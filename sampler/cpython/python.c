@@ -346,7 +346,7 @@ bool python_find_another(struct python *python, char *out, size_t bytes)
     if (runtime_find_others(python->process, python->runtime.addr, &others, NULL) ||
         !others.count)
         return false;
-    const bool is_mapped = maps_read(&maps, python->process->pid, NULL) == ERR_OK;
+    const bool is_mapped = !maps_read(&maps, python->process->pid, NULL);
     const char *const path = is_mapped ? maps_file_at(&maps, others.items[0].addr) : NULL;
     layout_name(&others.items[0].layout, version);
     snprintf(out, bytes, "CPython %s in %.150s", version, path ? path : "an unknown file");

@@ -52,7 +52,7 @@ enum err_code python_choose(struct python *python, bool all_threads)
     python_clear_if_needed(python, now_ns);
     if (python->list_is_old || now_ns - python->list_checked_ns > LIST_AGAIN_NS) {
         rc = python_refresh_threads(python, !all_threads, now_ns);
-        python->list_is_old = rc != ERR_OK;
+        python->list_is_old = rc;
         python->list_checked_ns = now_ns;
     }
     if (!rc && python->contexts) {

@@ -151,7 +151,7 @@ enum err_code access_checks_of_process(int pid, struct access_checks *out, struc
     /* One byte of the program itself. */
     unsigned char byte;
     const bool is_read =
-        file && memory_read(&process.memory.memory, file->start, &byte, sizeof byte) == ERR_OK;
+        file && !memory_read(&process.memory.memory, file->start, &byte, sizeof byte);
     rc = ptrace_checks_of_process(process.pid, is_read, out, why);
     if (!rc) {
         if (!mapped) {
@@ -183,7 +183,7 @@ enum err_code access_checks_of_host(struct access_checks *out, struct err *err)
 
     /* If processes of others are hidden, even process 1 is. */
     char state;
-    const bool is_hidden = procfs_state(1, &state, NULL) != ERR_OK;
+    const bool is_hidden = procfs_state(1, &state, NULL);
     struct access_check *const check = access_checks_add(
         out, "/proc", is_hidden ? ACCESS_CHECK_BYPASSED : ACCESS_CHECK_OK, "%s",
         is_hidden ? "processes of other users are hidden (hidepid)"
@@ -197,7 +197,7 @@ enum err_code access_checks_of_host(struct access_checks *out, struct err *err)
     /* Without it the profiler cannot know whether a thread runs. */
     SCOPED_FREE char *text = NULL;
     size_t bytes;
-    const bool is_there = procfs_read(getpid(), "schedstat", &text, &bytes, NULL) == ERR_OK;
+    const bool is_there = !procfs_read(getpid(), "schedstat", &text, &bytes, NULL);
     access_checks_add(
         out, "accounting", is_there ? ACCESS_CHECK_OK : ACCESS_CHECK_BYPASSED, "%s",
         is_there

@@ -219,8 +219,8 @@ void finding_make(struct finding *finding, int pid, unsigned uid, struct known_f
     finding->is_permitted = !permission_has_rule();
     if (finding->is_permitted)
         return;
-    finding->is_permitted = permission_ask(pid, &finding->users, NULL) == ERR_OK &&
-                            process_stats_read(pid, &now, NULL) == ERR_OK &&
+    finding->is_permitted = !permission_ask(pid, &finding->users, NULL) &&
+                            !process_stats_read(pid, &now, NULL) &&
                             process_stats_same_program(&stats, &now);
     if (!finding->is_permitted)
         finding->again_ns = clock_now_ns() + REFUSED_AGAIN_NS;

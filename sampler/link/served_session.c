@@ -257,7 +257,7 @@ static bool stream(struct served_session *served)
 {
     const struct capture_metadata nothing = { .pid = 0 };
     if (live_capture_begin_live(served->live, served->pipe_fd, session_profile(served->session),
-                                &nothing, put_state, stop_unsent, served, NULL) != ERR_OK)
+                                &nothing, put_state, stop_unsent, served, NULL))
         return false;
     struct pollfd events[] = { { session_end_fd(served->session), POLLIN, 0 },
                                { served->pipe_fd, 0, 0 } };
@@ -271,7 +271,7 @@ static bool stream(struct served_session *served)
     /* Its lock orders what the sampling thread has done before what follows here. */
     struct session_status status;
     session_status(served->session, &status);
-    return live_capture_finish(served->live, &nothing, NULL, NULL) == ERR_OK;
+    return !live_capture_finish(served->live, &nothing, NULL, NULL);
 }
 
 static void free_stream(struct served_session *served)

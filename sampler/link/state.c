@@ -90,8 +90,8 @@ static void put_tasks(struct state_writer *writer, struct session *session,
 {
     struct session_tasks tasks = { 0 };
     bool has = session_options(session)->async != SESSION_ASYNC_OFF &&
-               session_tasks(session, &tasks, NULL) == ERR_OK &&
-               tasks.at_ns != writer->tasks_at_ns && tasks.awaiter_count <= STATE_MAX_AWAITERS;
+               !session_tasks(session, &tasks, NULL) && tasks.at_ns != writer->tasks_at_ns &&
+               tasks.awaiter_count <= STATE_MAX_AWAITERS;
     for (size_t i = 0; i < tasks.count && has; i++)
         has = tasks.items[i].node < rows->nodes && tasks.items[i].name < rows->strings;
     buffer_u8(out, has);
@@ -232,7 +232,7 @@ static void put_locks(struct state_writer *writer, struct session *session, uint
                       bool has_ended, struct buffer *out)
 {
     struct session_locks locks = { 0 };
-    const bool has = session_locks(session, &locks, NULL) == ERR_OK &&
+    const bool has = !session_locks(session, &locks, NULL) &&
                      locks.read_ns != writer->locks_read_ns &&
                      (has_ended || session_options(session)->locks || !writer->locks_read_ns ||
                       locks.read_ns - writer->locks_read_ns >= LOCKS_AGAIN_NS) &&
@@ -250,7 +250,7 @@ static void put_locals(struct session *session, const struct profile_sizes *rows
 {
     struct session_locals locals = { 0 };
     bool has = has_ended && session_options(session)->locals &&
-               session_locals(session, &locals, NULL) == ERR_OK;
+               !session_locals(session, &locals, NULL);
     for (size_t i = 0; i < locals.count && has; i++)
         has = locals.threads[i].node < rows->nodes;
     buffer_u8(out, has);
@@ -291,7 +291,7 @@ void state_encode(struct state_writer *writer, struct session *session,
     buffer_number(out, seal->end_ns);
     buffer_number(out, seal->lost);
     put_targets(writer, session, out);
-    if (profile_snapshot(session_profile(session), &snapshot, NULL) == ERR_OK) {
+    if (!profile_snapshot(session_profile(session), &snapshot, NULL)) {
         put_origins(writer, &snapshot, seal->rows.functions, out);
         profile_snapshot_release(&snapshot);
     } else {

@@ -211,7 +211,7 @@ void images_examine(struct image *image, struct blocks *blocks)
                       segments[at].p_memsz, &image->tables);
         if (rc == ERR_LIMIT)
             return;
-        image->has_tables = rc == ERR_OK;
+        image->has_tables = !rc;
     }
     image->state = IMAGE_ELF;
 }

@@ -31,7 +31,7 @@ static enum err_code read_rest(struct memory *memory, struct memory_span inner, 
         rc = memory_readv(memory, &inner, 1, &arrived);
     }
     add_span(&out->stack, &inner, arrived);
-    out->is_faulted = rc != ERR_OK;
+    out->is_faulted = rc;
     const remote_addr reached = inner.addr + arrived;
     if ((rc && rc != ERR_FAULT) || !base || reached >= base)
         return rc == ERR_FAULT ? ERR_OK : rc;

@@ -102,8 +102,8 @@ profile_origin origins_add(struct origins *origins, struct process *process,
                                          .mapped_addr = mapped_addr };
     struct owner owner;
     /* The sampled program still runs after the owner was read: it is the owner of that program. */
-    if (process->pidfd < 0 || process->space_fd < 0 ||
-        owner_read(process->pid, &owner, NULL) != ERR_OK || !process_runs(process, mapped_addr))
+    if (process->pidfd < 0 || process->space_fd < 0 || owner_read(process->pid, &owner, NULL) ||
+        !process_runs(process, mapped_addr))
         return PROFILE_ORIGIN_SEVERAL;
     pthread_mutex_lock(&origins->mutex);
     const profile_origin number = add_origin(origins, &held, &owner);

@@ -106,7 +106,7 @@ enum err_code target_check_permission(struct target *target, struct err *err)
 
 static bool is_permitted(void *target)
 {
-    return target_check_permission(target, NULL) == ERR_OK;
+    return !target_check_permission(target, NULL);
 }
 
 enum err_code target_record_native(struct target *target, struct err *err)

@@ -23,7 +23,7 @@ static bool leave_target(struct targets *targets, size_t index, const struct end
     const uint64_t now_ns = clock_now_ns();
     const uint64_t to_ns = since_begin(targets, now_ns);
     const enum err_code rc = targets->engine->ops->remove(targets->engine, target);
-    const bool is_counted = target_leave(target, now_ns) == ERR_OK && rc == ERR_OK;
+    const bool is_counted = !target_leave(target, now_ns) && !rc;
     targets->items[index] = targets->items[--targets->count];
     targets->last = *ending;
     origins_end(&targets->origins, target->fold.nodes.origin);

@@ -60,7 +60,7 @@ static void write_line(struct audit *audit, struct json *json, struct buffer *li
 {
     const enum err_code rc = json_finish(json, NULL);
     buffer_char(line, '\n');
-    const bool is_made = !rc && buffer_check(line, NULL) == ERR_OK;
+    const bool is_made = !rc && !buffer_check(line, NULL);
     errno = ENOMEM;
     if ((!is_made || append_line(audit, line) < line->length) &&
         atomic_fetch_add(&audit->lost, 1) == 0)

@@ -254,7 +254,7 @@ static bool take_token(struct auth *auth, const struct request *request, const c
         return log_in(auth, request, response);
 
     if (!auth->shares || !shares_find_token(auth->shares, given, strlen(given), &share) ||
-        shares_cookie(given, cookie, NULL) != ERR_OK)
+        shares_cookie(given, cookie, NULL))
         return false;
     set_cookie(auth, request, SHARE_SUFFIX, cookie, share.expires_at_ns, response);
     return true;

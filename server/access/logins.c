@@ -76,7 +76,7 @@ static struct login *find_login(struct logins *logins, const struct digest *dige
 
 static bool read_cookie(const char *cookie, size_t length, struct digest *out)
 {
-    return length == DIGEST_SECRET_LENGTH && digest_make(cookie, length, out, NULL) == ERR_OK;
+    return length == DIGEST_SECRET_LENGTH && !digest_make(cookie, length, out, NULL);
 }
 
 /* A free place, one that is over, or that of the login not used for longest. */
@@ -153,8 +153,7 @@ bool logins_change(struct logins *logins, const char *cookie, size_t length, uin
     pthread_mutex_lock(&logins->lock);
     struct login *const login = find_login(logins, &digest, now_ns, &is_old);
     struct digest made;
-    if (login && is_due(login, is_old, now_ns) &&
-        make_cookie(cookie_out, &made, NULL) == ERR_OK) {
+    if (login && is_due(login, is_old, now_ns) && !make_cookie(cookie_out, &made, NULL)) {
         login->old = digest;
         login->has_old = true;
         login->cookie = made;

@@ -163,7 +163,7 @@ enum err_code api_dump_session(const struct handler_context *handler, struct res
     for (size_t i = 0; i < targets.count && rc != ERR_NOMEM; i++) {
         rc = put_process(handler, targets.pids[i], targets.count > 1 ? &merge : NULL, &text,
                          &why);
-        read += rc == ERR_OK;
+        read += !rc;
         if (rc)
             buffer_printf(&unread, "process %d cannot be read: %s\n", (int)targets.pids[i],
                           why.message);

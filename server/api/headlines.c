@@ -114,7 +114,7 @@ static bool make_text(const struct headline *item, struct session_entry *entry,
     asked.query.filters = entry->filters;
     asked.query.filters.waits = WAIT_MARKS_SHOWN;
     *out = '\0';
-    return report_source_use(&asked, NULL, take_headline, out, NULL) == ERR_OK && *out;
+    return !report_source_use(&asked, NULL, take_headline, out, NULL) && *out;
 }
 
 static void make_item(struct headlines *headlines, struct headline *item,
@@ -124,7 +124,7 @@ static void make_item(struct headlines *headlines, struct headline *item,
     struct profile_snapshot snapshot;
     snprintf(id, sizeof id, "%" PRIu64, item->key >> 32);
     struct session_entry *const entry = sessions_find(sessions, id);
-    if (!entry || profile_snapshot(session_entry_profile(entry), &snapshot, NULL) != ERR_OK) {
+    if (!entry || profile_snapshot(session_entry_profile(entry), &snapshot, NULL)) {
         session_release(entry);
         return;
     }

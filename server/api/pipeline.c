@@ -159,7 +159,7 @@ int pipeline_admit(void *context, struct request *request, size_t *most_out)
     auth_identify(&pipeline->auth, request, &who);
     if (who.scope < (enum scope)(route->marks & ROUTE_SCOPE))
         return -1;
-    if (captures_spool(captures, &fd, &err) != ERR_OK) {
+    if (captures_spool(captures, &fd, &err)) {
         request->refusal = response_is_full(err.sys) ? 507 : 0;
         return -1;
     }
@@ -210,7 +210,7 @@ static size_t dispatch_request(struct pipeline *pipeline, const struct request *
         response_problem(response, refusal, "%s", fault);
     else {
         struct err err = { 0 };
-        if (route->handler(&handler, response, &err) != ERR_OK)
+        if (route->handler(&handler, response, &err))
             response_error(response, &err);
     }
     /* Who is nobody could fill the log. */

@@ -98,14 +98,14 @@ enum err_code query_read(const struct request *request, unsigned accepted, struc
         const uint64_t row = UINT64_C(1) << (parameter - parameters);
         if ((seen & row) && !setting_is_repeatable(&parameter->setting))
             return err_set(err, ERR_INVALID, "parameter \"%s\" is given twice", pair->name);
-        if (setting_read(&parameter->setting, query, pair->value, &why) != ERR_OK)
+        if (setting_read(&parameter->setting, query, pair->value, &why))
             return err_set(err, ERR_INVALID, "invalid parameter \"%s\" (\"%.64s\"): %s",
                            pair->name, pair->value, why.message);
         seen |= row;
     }
     if (query->view.to_ns > 0 && query->view.to_ns <= query->view.from_ns)
         return err_set(err, ERR_INVALID, "parameter \"to\" must be later than \"from\"");
-    if (request_choice_check(&query->requests, &why) != ERR_OK)
+    if (request_choice_check(&query->requests, &why))
         return err_set(err, ERR_INVALID, "invalid choice of requests: %s", why.message);
     query->view.threads = sort_ids(&query->threads, &query->view.thread_count);
     query->view.processes = sort_ids(&query->processes, &query->view.process_count);

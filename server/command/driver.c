@@ -145,7 +145,7 @@ static void hint_at_children(struct driver *driver, const struct session_options
                              pid_t pid, struct err *err)
 {
     const struct err why = *err;
-    if (!sampling->subprocesses && try_one(driver, sampling, pid, true, NULL) == ERR_OK)
+    if (!sampling->subprocesses && !try_one(driver, sampling, pid, true, NULL))
         (void)err_set(err, ERR_NOT_PYTHON, "%s, but a child of it is: use --subprocesses",
                       why.message);
 }
@@ -233,7 +233,7 @@ enum err_code driver_begin(struct driver *driver, struct err *err)
         json_end(&json);
     }
     json_end(&json);
-    if (json_finish(&json, NULL) == ERR_OK) {
+    if (!json_finish(&json, NULL)) {
         const struct audit_event event = { "start", "command line", driver->id,
                                            buffer_string(&body) };
         audit_write_event(&driver->audit, &event);
@@ -275,7 +275,7 @@ enum signals_event driver_wait(struct driver *driver, int fd)
 
         struct profile_snapshot snapshot;
         struct session_info info;
-        if (profile_snapshot(session_entry_profile(driver->entry), &snapshot, NULL) != ERR_OK)
+        if (profile_snapshot(session_entry_profile(driver->entry), &snapshot, NULL))
             continue;
         session_entry_describe(driver->entry, &snapshot, &info);
         (driver->options->wants_stats ? run_summary_say_line : run_summary_say_progress)(
@@ -355,7 +355,7 @@ enum err_code driver_finish(struct driver *driver, struct err *err)
         if (driver->ending != DRIVER_HANGS)
             rc = capture_output_finish(&driver->capture, &driver->written, err);
         if (driver->options->quality_file &&
-            write_quality(driver, &info, &states.all, rc ? NULL : err) != ERR_OK && !rc)
+            write_quality(driver, &info, &states.all, rc ? NULL : err) && !rc)
             rc = err->code;
         if (!driver->ends_later)
             run_summary_say_end(&info, &states, &driver->written);
@@ -385,7 +385,7 @@ enum err_code driver_serve(struct driver *driver, struct program *program, struc
         if (event == SIGNALS_CHILD) {
             /* The supervisor has ended: samples taken so far stay on the page. */
             struct err why = { 0 };
-            if (driver->has_reader && supervisor_check(&why) != ERR_OK)
+            if (driver->has_reader && supervisor_check(&why))
                 say("%s", why.message);
         }
         if (program)

@@ -41,7 +41,7 @@ static void choose_continuous(struct dashboard *dashboard, const struct options 
         snprintf(out, sizeof dashboard->not_continuous,
                  "continuous sampling is off because captures are named; --continuous turns it "
                  "on");
-    else if (session_check_engine(&wanted, &why) != ERR_OK)
+    else if (session_check_engine(&wanted, &why))
         snprintf(out, sizeof dashboard->not_continuous,
                  "continuous sampling is off without the kernel engine (%.150s); --continuous "
                  "turns it on, for 1 %% of a core",

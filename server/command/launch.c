@@ -144,7 +144,7 @@ enum err_code launch_start(struct launch *launch, struct err *err)
         rc = privilege_drop(launch->options, err);
     if (!rc) {
         rc = start_sampler(launch, err);
-        launch->is_unsampled = rc != ERR_OK;
+        launch->is_unsampled = rc;
     }
     return rc ? rc : driver_begin(launch->driver, err);
 }

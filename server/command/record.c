@@ -129,8 +129,7 @@ static enum err_code finish_recording(struct record *record, struct err *err)
     rc = driver_finish(&record->driver, err);
     if (!rc && snapshot.measures)
         rc = exports_take_measure(&record->exports, record->options, &snapshot, err);
-    if (exports_write(&record->exports, &source, &record->driver.written, !rc ? err : NULL) !=
-            ERR_OK &&
+    if (exports_write(&record->exports, &source, &record->driver.written, !rc ? err : NULL) &&
         !rc)
         rc = err->code;
 
@@ -138,7 +137,7 @@ static enum err_code finish_recording(struct record *record, struct err *err)
     struct states states;
     if (*info.status.reason && state == SESSION_FAILED)
         say("%s", info.status.reason);
-    if (states_init(&states, info.snapshot, &everything, NULL) == ERR_OK) {
+    if (!states_init(&states, info.snapshot, &everything, NULL)) {
         run_summary_say_end(&info, &states, &record->driver.written);
         states_deinit(&states);
     }

@@ -153,7 +153,7 @@ static enum err_code draw_screen(struct top *top, struct err *err)
     if (is_list && top->display.row == DISPLAY_NO_ROW && top->display.cursor > 0)
         top->display.row = top->room.row_at_cursor;
 
-    if (buffer_check(&top->text, err) != ERR_OK)
+    if (buffer_check(&top->text, err))
         return ERR_NOMEM;
     top->is_over |= !terminal_show(&top->terminal, top->text.data, top->text.length);
     return ERR_OK;
@@ -176,9 +176,9 @@ static enum err_code take_event(struct top *top, struct err *err)
             const enum display_request request =
                 display_key(&top->display, keys_next(&at, bytes + n), &top->room);
             top->is_over |= request == DISPLAY_QUITS;
-            if (request == DISPLAY_RENEWS && renew_snapshot(top, err) != ERR_OK)
+            if (request == DISPLAY_RENEWS && renew_snapshot(top, err))
                 return err->code;
-            if (!top->is_over && draw_screen(top, err) != ERR_OK)
+            if (!top->is_over && draw_screen(top, err))
                 return err->code;
         }
         return ERR_OK;

@@ -131,7 +131,7 @@ static void add_process(pid_t pid, struct dump_merge *merge, struct buffer *text
     struct process_facts facts;
     struct dump dump;
     struct err err = { 0 };
-    if (process_facts_read(pid, &facts) != ERR_OK || facts.memory_of)
+    if (process_facts_read(pid, &facts) || facts.memory_of)
         return;
     enum err_code rc = dump_take(&dump, pid, &request, NULL, &err);
     if (!rc) {
@@ -200,7 +200,7 @@ static void run_command(const struct watch *watch, enum trouble_kind kind,
              (int)session_target(watch->driver.session)->pid);
     snprintf(event.dump, sizeof event.dump, "%s", files->dump);
     snprintf(event.capture, sizeof event.capture, "%s", files->capture);
-    if (command_runner_run(watch->runner, &event, &err) != ERR_OK)
+    if (command_runner_run(watch->runner, &event, &err))
         say("%s", err.message);
 }
 
@@ -219,12 +219,12 @@ static void handle_event(struct watch *watch, const struct trouble_event *event)
     name_files(watch, event->kind, &files);
     /* The dump first: what it shows may be over soon. */
     session_pause(watch->driver.session, true);
-    if (write_dump(watch, files.dump, &err) != ERR_OK) {
+    if (write_dump(watch, files.dump, &err)) {
         say("%s", err.message);
         files.dump[0] = '\0';
     }
     session_pause(watch->driver.session, false);
-    if (write_capture(watch, files.capture, &err) != ERR_OK) {
+    if (write_capture(watch, files.capture, &err)) {
         say("%s", err.message);
         files.capture[0] = '\0';
     }

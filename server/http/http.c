@@ -192,8 +192,8 @@ static struct MHD_Response *make_response(const struct exchange *exchange,
     const size_t bytes = response->body_bytes;
     const bool is_owned = response->file_fd >= 0 || response->owner;
     if (is_owned && bytes >= memory_limit_scale(DELIVERY_LEAST)) {
-        if (delivery_create(&http->deliveries, &exchange->turn.client, response, &delivery,
-                            &err) == ERR_OK) {
+        if (!delivery_create(&http->deliveries, &exchange->turn.client, response, &delivery,
+                             &err)) {
             enum { CHUNK_BYTES = 1 << 15 };
             struct MHD_Response *const made = MHD_create_response_from_callback(
                 bytes, CHUNK_BYTES, read_delivery, delivery, end_delivery);

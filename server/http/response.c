@@ -264,8 +264,7 @@ static void set_problem(struct response *response, int status, const char *detai
     drop_header(response, "Content-Disposition");
     drop_header(response, "ETag");
     response->mime = MIME_PROBLEM;
-    if (json_finish(&json, NULL) ||
-        response_take_buffer(response, MIME_PROBLEM, &out, NULL) != ERR_OK)
+    if (json_finish(&json, NULL) || response_take_buffer(response, MIME_PROBLEM, &out, NULL))
         response->status = 503;
     buffer_deinit(&out);
 }

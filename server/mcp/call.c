@@ -66,7 +66,7 @@ void call_refuse(struct call *call, const char *format, ...)
 
 void call_send(struct call *call, struct json *json, struct buffer *text)
 {
-    const bool is_whole = json_finish(json, NULL) == ERR_OK;
+    const bool is_whole = !json_finish(json, NULL);
     const char *const document = buffer_string(text);
     if (is_whole && document)
         call_answer(call, document, true);
@@ -102,7 +102,7 @@ bool call_ask(struct call *call, enum method method, struct buffer *target, cons
     if (call_try(call, method, target, body, response))
         return true;
     if (response->body &&
-        json_value_parse(response->body, response->body_bytes, &problem, NULL) == ERR_OK)
+        !json_value_parse(response->body, response->body_bytes, &problem, NULL))
         detail = json_value_text(json_value_member(problem, "detail"));
     call_refuse(call, "%.900s", detail ? detail : response_status_text(response->status));
     json_value_destroy(problem);

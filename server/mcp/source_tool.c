@@ -28,7 +28,7 @@ static void read_shares(struct call *call, const char *session, const char *path
                   "&parts=running,needs_gil,needs_processor,blocked",
                   session);
     if (call_try(call, METHOD_GET, &target, NULL, &response) &&
-        json_value_parse(response.body, response.body_bytes, &answer, NULL) == ERR_OK) {
+        !json_value_parse(response.body, response.body_bytes, &answer, NULL)) {
         const double all = json_value_number(json_value_member(answer, "samples"));
         for (const struct json_value *row =
                  json_value_first(json_value_member(answer, "lines"));

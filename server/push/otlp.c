@@ -129,7 +129,7 @@ static uint32_t attribute_number(struct otlp *otlp, const char *key, const char 
     memcpy(text, key, key_bytes);
     memcpy(text + key_bytes, value, bytes);
     (void)word_number(otlp, key);
-    if (strtab_intern(&otlp->attributes, text, key_bytes + bytes, &id, NULL) != ERR_OK)
+    if (strtab_intern(&otlp->attributes, text, key_bytes + bytes, &id, NULL))
         return 0;
     return id;
 }
@@ -159,7 +159,7 @@ static uint32_t link_of(struct otlp *otlp, node_id node)
     str_id id;
     if (!function || !context_of_function(snapshot, function, &context) ||
         !context_read_span(&context, &span) ||
-        strtab_intern(&otlp->links, context.value, context.value_length, &id, NULL) != ERR_OK)
+        strtab_intern(&otlp->links, context.value, context.value_length, &id, NULL))
         return 0;
     otlp->link_bytes += otlp->links.strings.count > before ? LINK_BYTES : 0;
     return id;

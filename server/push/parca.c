@@ -38,7 +38,7 @@ static void put_series(struct buffer *out, bool is_first, const struct push_labe
     json_end(&json);
     json_end(&json);
     json_end(&json);
-    out->failed |= text.failed || json_finish(&json, NULL) != ERR_OK;
+    out->failed |= text.failed || json_finish(&json, NULL);
     buffer_deinit(&text);
 }
 

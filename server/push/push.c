@@ -138,7 +138,7 @@ static void push_session(struct push *push, struct session_entry *entry)
 {
     struct profile_snapshot snapshot;
     struct session_info info;
-    if (profile_snapshot(session_entry_profile(entry), &snapshot, NULL) != ERR_OK)
+    if (profile_snapshot(session_entry_profile(entry), &snapshot, NULL))
         return;
     session_entry_describe(entry, &snapshot, &info);
     if (strcmp(push->epoch, entry->epoch) != 0) {
@@ -169,8 +169,7 @@ static void push_session(struct push *push, struct session_entry *entry)
             push_batch_init(&batch, &info, from_ns, to_ns, push->host, &push->settings, NULL);
         for (size_t i = 0; i < push->count; i++) {
             struct sender *const sender = push->senders[i];
-            if (rc ||
-                sender_protocol(sender)->encode(&batch, sender_add, sender, NULL) != ERR_OK)
+            if (rc || sender_protocol(sender)->encode(&batch, sender_add, sender, NULL))
                 atomic_fetch_add(&push->counters.items[i].failed, 1);
         }
         if (!rc)

@@ -347,7 +347,7 @@ static bool send_body(struct sender *sender, const struct buffer *body, uint64_t
         if (outcome != TOO_MUCH)
             return outcome == SENT;
     }
-    if (push_divide(sender->protocol, body, deliver_part, &parts, NULL) == ERR_OK)
+    if (!push_divide(sender->protocol, body, deliver_part, &parts, NULL))
         return parts.is_sent;
     atomic_fetch_add(&sender->counters->lost, 1);
     return false;

@@ -165,7 +165,7 @@ static void write_sources(struct texts *texts)
             continue;
         if (source_read(texts->source->files, texts->source->snapshot,
                         &texts->hot.functions[file->first_function], file->function_count,
-                        &texts->text, &state, NULL, &why) != ERR_OK) {
+                        &texts->text, &state, NULL, &why)) {
             write_why(texts, path, why.message);
             continue;
         }

@@ -68,7 +68,7 @@ static void keep_place(void *context, function_id function, const struct source_
 {
     struct search *const search = context;
     str_id file;
-    if (strtab_intern(&search->files, place->path, strlen(place->path), &file, NULL) != ERR_OK)
+    if (strtab_intern(&search->files, place->path, strlen(place->path), &file, NULL))
         return;
     search->places[function] = (struct place){ file, place->line };
     search->found++;
@@ -87,8 +87,8 @@ static void ask_library(struct search *search, size_t first)
         other->is_done = true;
         functions[count++] = other->function;
     }
-    if (source_locate(search->from->files, search->from->snapshot, functions, count, keep_place,
-                      search, NULL) == ERR_OK)
+    if (!source_locate(search->from->files, search->from->snapshot, functions, count,
+                       keep_place, search, NULL))
         return;
     for (size_t i = first; i < search->count; i++)
         search->candidates[i].is_done |= search->candidates[i].library == library;

@@ -400,7 +400,7 @@ void captures_fail(struct captures *captures, const char *name, int fd, const ch
     flock(fd, LOCK_UN);
     pthread_mutex_lock(&captures->lock);
     struct captures_item *const item =
-        renew_items(captures, NULL) == ERR_OK ? find_item(captures, name) : NULL;
+        !renew_items(captures, NULL) ? find_item(captures, name) : NULL;
     if (item) {
         snprintf(item->failure, sizeof item->failure, "%s", why);
         item->entry.reason = item->failure;
@@ -544,7 +544,7 @@ size_t captures_tidy(struct captures *captures)
     const bool knows_age =
         steady_is_trusted(&captures->steady, clock_wall_ns(), clock_boot_ns());
     struct captures_item **const sorted =
-        renew_items(captures, NULL) == ERR_OK ? by_age(captures) : NULL;
+        !renew_items(captures, NULL) ? by_age(captures) : NULL;
     for (size_t i = 0; sorted && i < captures->count; i++) {
         const struct capture_entry *const entry = &sorted[i]->entry;
         const uint64_t now_ns = clock_wall_ns(), keep_ns = captures->settings.keep_ns;

@@ -88,8 +88,7 @@ static void launch_session(struct continuous *continuous, struct session_entry *
     options.rate_hz = continuous->settings.rate_hz;
     options.max_cpu_percent = sampling_percent(continuous);
     continuous->since_ns = clock_now_ns();
-    if (dashboard_launch_continuous(continuous->dashboard, &options, &words, out, NULL) !=
-        ERR_OK)
+    if (dashboard_launch_continuous(continuous->dashboard, &options, &words, out, NULL))
         *out = NULL;
 }
 
@@ -140,7 +139,7 @@ static void scan_processes(struct continuous *continuous)
     struct processes_summary summary;
     continuous->count = 0;
     if (processes_visit(continuous->dashboard->processes, note_process, continuous, &summary,
-                        NULL) != ERR_OK)
+                        NULL))
         return;
     continuous->examined_ns = summary.examined_cpu_ns;
     take_turns(continuous);

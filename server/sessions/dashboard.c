@@ -163,7 +163,7 @@ static void *run_load(void *context)
                                      .context = launch->entry };
     session_entry_words(launch->entry, &words);
     if (open_capture_open(words.capture, launch->fd, &all, launch->dashboard->hides_arguments,
-                          &opened, &err) != ERR_OK) {
+                          &opened, &err)) {
         session_entry_fail(launch->entry, &err);
     } else {
         if (*opened->ignored && launch->dashboard->say)
@@ -267,7 +267,7 @@ enum err_code dashboard_launch_capture(struct dashboard *dashboard, const char *
         captures_read_notes(dashboard->captures, name, &notes);
         session_entry_set_notes(entry, &notes);
     }
-    if (!rc && (rc = start_thread(dashboard, run_load, entry, NULL, fd, err)) != ERR_OK) {
+    if (!rc && (rc = start_thread(dashboard, run_load, entry, NULL, fd, err))) {
         sessions_remove(dashboard->sessions, entry);
         session_release(entry);
     }

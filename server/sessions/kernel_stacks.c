@@ -41,7 +41,7 @@ enum err_code kernel_stacks_read(pid_t pid, pid_t tid, char out[PROCESS_TREE_STA
         return process_kernel_stack(pid, tid, out);
     answer.text[PROCESS_TREE_STACK_BYTES - 1] = '\0';
     strcpy(out, answer.text);
-    return answer.code == ERR_OK ? ERR_OK : ERR_PERM;
+    return answer.code ? ERR_PERM : ERR_OK;
 }
 
 bool kernel_stacks_answer(int socket)

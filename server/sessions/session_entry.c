@@ -81,7 +81,7 @@ void session_entry_open_files(struct session_entry *entry, struct session *sessi
                                         : entry->rules->omits_texts ? SOURCE_KEEPS_PACKAGES
                                                                     : SOURCE_KEEPS_TEXTS;
     if (entry->rules->hides_source || (source_helper_pid() == 0 && !sampling_link_is_used()) ||
-        source_create(session, keeping, &entry->texts, NULL) != ERR_OK)
+        source_create(session, keeping, &entry->texts, NULL))
         return;
     entry->files = source_reader_of(entry->texts);
 }

@@ -40,7 +40,7 @@ static void kill_reader(const struct reader *reader)
     const uid_t own = geteuid();
     struct owner now;
     if (kill(reader->pid, SIGKILL) == 0 || errno != EPERM ||
-        owner_read(reader->pid, &now, NULL) != ERR_OK || seteuid(now.uid) != 0)
+        owner_read(reader->pid, &now, NULL) || seteuid(now.uid) != 0)
         return;
     (void)kill(reader->pid, SIGKILL);
     if (seteuid(own) != 0)

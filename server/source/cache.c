@@ -104,7 +104,7 @@ void cache_put(struct cache *cache, const struct cache_key *key, uint32_t rank,
         return;
     memcpy(file.path, key->path.text, key->path.length);
     if (text && compress_zstd(text->length > 0 ? text->data : "", text->length, LEVEL,
-                              &file.packed, &file.packed_bytes, NULL) != ERR_OK)
+                              &file.packed, &file.packed_bytes, NULL))
         file.packed = NULL;
     pthread_mutex_lock(&cache->mutex);
 
@@ -133,8 +133,8 @@ bool cache_get(struct cache *cache, const struct cache_key *key, struct buffer *
     const struct cache_file *const file = find_file(cache, key);
     if (file && file->packed) {
         char *const room = buffer_reserve(out, file->bytes + 1);
-        has_text = room && compress_unzstd(file->packed, file->packed_bytes, room, file->bytes,
-                                           NULL) == ERR_OK;
+        has_text =
+            room && !compress_unzstd(file->packed, file->packed_bytes, room, file->bytes, NULL);
         *changed_ns_out = file->changed_ns;
         if (has_text)
             buffer_grow(out, file->bytes);

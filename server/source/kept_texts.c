@@ -210,8 +210,7 @@ static enum err_code put_file(struct collection *all, const struct file *file,
     struct source_text row = { .path = path.text, .path_bytes = path.length, .has_text = true };
     struct err why = { 0 };
     if (source_take(all->source, all->snapshot, &all->functions[file->of.first], file->of.count,
-                    clock_now_ns() < all->end_ns, &all->text, &row.changed_ns,
-                    &why) != ERR_OK) {
+                    clock_now_ns() < all->end_ns, &all->text, &row.changed_ns, &why)) {
         (void)put_reason(&path, why.message, out);
         return ERR_OK;
     }

@@ -82,7 +82,7 @@ static enum source_outcome receive_places(int fd, size_t count, native_place_fou
     size_t done = 0;
     for (; done < count && receive_one(fd, &sent, &place); done++) {
         const uint32_t code = sent.code;
-        const enum source_outcome outcome = code == ERR_OK          ? SOURCE_DONE
+        const enum source_outcome outcome = !code                   ? SOURCE_DONE
                                             : code == ERR_NOT_FOUND ? SOURCE_NO_LINE
                                             : code == ERR_SYS       ? SOURCE_FAILED
                                                                     : SOURCE_BAD_DEBUG;

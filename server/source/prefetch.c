@@ -191,7 +191,7 @@ static enum left fetch_files(struct round *round)
         const struct hot_file *const file = &round->files[i];
         struct file_origins origins;
         if (file_origins_find(&round->snapshot, &round->functions[file->first], file->count,
-                              RELAY_TEXT, &origins, NULL) != ERR_OK ||
+                              RELAY_TEXT, &origins, NULL) ||
             cache_rank(round->prefetch->cache, &origins.key, i))
             continue;
         if (fetches++ == FETCHES_AT_ONCE || is_stopping(round->prefetch)) {

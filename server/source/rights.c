@@ -15,7 +15,7 @@ bool rights_become_own(void)
     uint64_t held;
     /* Without it the kernel compares us with the process to be read: root may read more as root. */
     return !capabilities_held(&held) || !(held >> CAP_SYS_PTRACE & 1) ||
-           identity_become(IDENTITY_SOURCE, NULL) == ERR_OK;
+           !identity_become(IDENTITY_SOURCE, NULL);
 }
 
 bool rights_keep(uint64_t capabilities)
@@ -39,5 +39,5 @@ bool rights_become(const struct owner *owner)
          setresuid(owner->uid, owner->uid, owner->uid) != 0))
         return false;
     return rights_keep(0) && capabilities_held(&held) && held == 0 &&
-           owner_read(getpid(), &own, NULL) == ERR_OK && owner_same_identity(&own, owner);
+           !owner_read(getpid(), &own, NULL) && owner_same_identity(&own, owner);
 }

@@ -136,7 +136,7 @@ static enum source_outcome read_member(int fd, const struct directory *directory
     } else if (method == METHOD_DEFLATED) {
         SCOPED_FREE unsigned char *packed = malloc(packed_bytes + 1);
         is_read = packed && read_at(fd, packed, packed_bytes, data_at) &&
-                  compress_inflate(packed, packed_bytes, text, bytes, NULL) == ERR_OK;
+                  !compress_inflate(packed, packed_bytes, text, bytes, NULL);
     }
     return is_read && compress_crc32(text, bytes) == u32_at(entry + ENTRY_CHECKSUM)
                ? SOURCE_DONE

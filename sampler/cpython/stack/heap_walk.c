@@ -150,7 +150,7 @@ enum err_code heap_frames_walk(struct heap_frames *heap, struct code_table *code
         frames[count - 1 - i] = frame;
     }
 
-    heap->is_broken = rc != ERR_OK;
+    heap->is_broken = rc;
     if (rc == ERR_NOMEM)
         return rc;
 

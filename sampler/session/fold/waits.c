@@ -168,7 +168,7 @@ static bool waits_for_other_end(int pid, int tid)
     SCOPED_FREE char *function = NULL;
     size_t bytes;
     snprintf(file, sizeof file, "task/%d/wchan", tid);
-    return procfs_read(pid, file, &function, &bytes, NULL) == ERR_OK &&
+    return !procfs_read(pid, file, &function, &bytes, NULL) &&
            (strncmp(function, "wait_for_partner", strlen("wait_for_partner")) == 0 ||
             strncmp(function, "fifo_open", strlen("fifo_open")) == 0);
 }

@@ -169,7 +169,7 @@ enum err_code kernel_threads_list(struct kernel_threads *threads, struct fed_tar
     size_t count;
     bool changed;
     fed->listed_ns = clock_now_ns();
-    fed->is_old = python_list_threads(target->python, &changed) != ERR_OK;
+    fed->is_old = python_list_threads(target->python, &changed);
     /* The threads listed may be those of another process that has got the number. */
     if (process_has_exited(&target->process))
         return ERR_OK;

@@ -44,8 +44,7 @@ static remote_addr code_of(const struct native_frame *frame)
 static void update_user(struct native_names *names)
 {
     struct owner owner;
-    names->writer.user =
-        owner_read(names->process->pid, &owner, NULL) == ERR_OK ? owner.uid : NOBODY;
+    names->writer.user = !owner_read(names->process->pid, &owner, NULL) ? owner.uid : NOBODY;
 }
 
 /* When it began, since 1970. */

@@ -113,7 +113,8 @@ static enum err_code count(struct target_tick *now, struct thread *thread)
     reading->times = (uint32_t)weight;
     if (weight > reading->times)
         reading->times += random_fraction(&now->tick->random) < weight - reading->times;
-    now->reading.failures[reading->failure] += reading->failure != ERR_OK;
+    if (reading->failure)
+        now->reading.failures[reading->failure]++;
     if (!reading->failure && reading->times > now->turn.ticks)
         quality->extrapolated += reading->times - now->turn.ticks;
     const enum err_code rc = fold_reading(&target->fold, reading);

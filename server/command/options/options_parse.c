@@ -104,7 +104,7 @@ static enum err_code take_value(struct options *options, const struct option *op
     if (option->format)
         return option_add_format(options, option->format, value, err);
     value = value ? value : option->bare;
-    if (setting_read(setting, options, value, &why) == ERR_OK)
+    if (!setting_read(setting, options, value, &why))
         return ERR_OK;
     return err_set(err, ERR_INVALID, "invalid --%s '%.64s': %s", setting->name, value,
                    why.message);
@@ -187,7 +187,7 @@ static enum err_code take_word(struct options *options, char ***at, struct err *
     if (options->command->bit == COMMAND_PUSH && options->file_count > 0) {
         const char *const text = *word;
         struct err why = { 0 };
-        if (push_read_endpoint(NULL, &options->push, text, &why) == ERR_OK)
+        if (!push_read_endpoint(NULL, &options->push, text, &why))
             return ERR_OK;
         return err_set(err, ERR_INVALID, "invalid URL '%.64s': %s", text, why.message);
     }
@@ -198,7 +198,7 @@ static enum err_code take_word(struct options *options, char ***at, struct err *
     if (options->command->bit != COMMAND_RUN) {
         const char *const text = *word;
         struct err why = { 0 };
-        if (option_read_pid(NULL, &options->sampling, text, &why) == ERR_OK)
+        if (!option_read_pid(NULL, &options->sampling, text, &why))
             return ERR_OK;
         if (options->command->bit == COMMAND_DUMP && access(text, F_OK) == 0)
             return take_file(options, text, err);
@@ -526,14 +526,13 @@ static enum err_code complete_options(struct options *options, struct err *err)
     options->names_mode = options->names_mode || options->is_gil_only;
     if (options->is_blocking)
         options->sampling.stop = SESSION_STOP_ALWAYS;
-    if (complete_parts(options, err) != ERR_OK ||
-        request_choice_check(&options->view.requests, err) != ERR_OK)
+    if (complete_parts(options, err) || request_choice_check(&options->view.requests, err))
         return ERR_INVALID;
     if (options->wants_help || options->wants_version || options->wants_completion)
         return ERR_OK;
     if (!options->command)
         return err_set(err, ERR_INVALID, "a COMMAND is missing (see --help)");
-    if (options->command->bit == COMMAND_RUN && complete_run(options, err) != ERR_OK)
+    if (options->command->bit == COMMAND_RUN && complete_run(options, err))
         return ERR_INVALID;
     if (options->command->bit == COMMAND_DIFF)
         return complete_sides(options, err);
@@ -556,9 +555,9 @@ static enum err_code complete_options(struct options *options, struct err *err)
                        options->command->name);
     if (options->command->bit == COMMAND_PUSH && options->push.endpoint_count == 0)
         return err_set(err, ERR_INVALID, "push needs a capture and a URL: FILE URL");
-    if (options->command->bit == COMMAND_DUMP && check_dump(options, err) != ERR_OK)
+    if (options->command->bit == COMMAND_DUMP && check_dump(options, err))
         return ERR_INVALID;
-    if (options->command->bit & BY_PID && check_targets(options, err) != ERR_OK)
+    if (options->command->bit & BY_PID && check_targets(options, err))
         return ERR_INVALID;
     if (options->command->bit == COMMAND_WATCH && !options->output)
         return err_set(err, ERR_INVALID, "watch needs -o DIR, a folder for dumps and captures");

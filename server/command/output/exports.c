@@ -247,13 +247,13 @@ static enum err_code write_parts(const struct exports *exports,
 {
     struct split split;
     enum err_code first = split_init(&split, source->snapshot, source->query, err);
-    if (first != ERR_OK)
+    if (first)
         return first;
     for (size_t i = 0; i < exports->count; i++)
         for (size_t j = 0; j < split.count && is_like(&exports->items[i], like); j++) {
             const enum err_code rc = write_part(exports, &exports->items[i], source, &split,
-                                                &split.parts[j], first == ERR_OK ? err : NULL);
-            if (first == ERR_OK)
+                                                &split.parts[j], first ? NULL : err);
+            if (!first)
                 first = rc;
         }
     split_deinit(&split);
@@ -271,8 +271,8 @@ static enum err_code write_some(struct exports *exports, const struct report_sou
         if (!is_like(&exports->items[i], like))
             continue;
         const enum err_code rc =
-            write_one(exports, &exports->items[i], source, first == ERR_OK ? err : NULL);
-        if (first == ERR_OK)
+            write_one(exports, &exports->items[i], source, first ? NULL : err);
+        if (!first)
             first = rc;
     }
     return first;
@@ -343,9 +343,8 @@ enum err_code exports_write(struct exports *exports, const struct report_source 
         while (!is_like(&exports->items[alike], item))
             alike++;
         const enum err_code rc =
-            alike < i ? ERR_OK
-                      : write_like(exports, source, item, first == ERR_OK ? err : NULL);
-        if (first == ERR_OK)
+            alike < i ? ERR_OK : write_like(exports, source, item, first ? NULL : err);
+        if (!first)
             first = rc;
     }
     return first;

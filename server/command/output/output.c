@@ -34,8 +34,7 @@ enum err_code output_place_find(struct output_place *place, const char *path, st
         return standard_is_written(STDOUT_FILENO) ? ERR_OK
                                                   : output_cannot_write(place, EBADF, err);
     snprintf(place->path, sizeof place->path, "%s", path);
-    if (trusted_path_find(path, &place->at, &why) == ERR_OK ||
-        (why.sys == EACCES && find_served(place)))
+    if (!trusted_path_find(path, &place->at, &why) || (why.sys == EACCES && find_served(place)))
         return ERR_OK;
     return err_set(err, ERR_SYS, "cannot write '%.200s': %s", path, why.message);
 }

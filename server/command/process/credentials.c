@@ -63,7 +63,7 @@ static enum err_code read_named(const char *path, const char *what, char *out, s
         return err_set(err, ERR_SYS, "cannot read %s '%s': it is not a file or a pipe", what,
                        path);
     SCOPED_FD int fd = -1;
-    if (trusted_path_open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK, 0, &fd, err) != ERR_OK)
+    if (trusted_path_open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK, 0, &fd, err))
         return err_wrap(err, ERR_SYS, "cannot read %s '%s'", what, path);
     if (fstat(fd, &status) != 0)
         return refuse_file(what, path, err);

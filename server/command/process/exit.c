@@ -96,9 +96,9 @@ enum err_code exit_flush(struct err *err)
 void exit_add(enum err_code failure, const struct err *err, enum err_code *code,
               struct err *first)
 {
-    if (failure != ERR_OK && *code != ERR_OK) {
+    if (failure && *code) {
         say("%s", err->message);
-    } else if (failure != ERR_OK) {
+    } else if (failure) {
         *code = failure;
         *first = *err;
     }
@@ -108,9 +108,9 @@ int exit_with(enum err_code code, const struct err *err)
 {
     struct err output = { 0 };
     const enum err_code flushed = exit_flush(&output);
-    if (code != ERR_OK)
+    if (code)
         say("%s", err->message);
-    else if (flushed != ERR_OK)
+    else if (flushed)
         say("%s", output.message);
-    return (int)exit_status_of(code != ERR_OK ? code : flushed);
+    return (int)exit_status_of(code ? code : flushed);
 }

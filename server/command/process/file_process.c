@@ -61,7 +61,7 @@ noreturn void file_process_run(int socket, struct pulse *pulse)
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
     prctl(PR_SET_NAME, "pyrometer-file", 0, 0, 0);
-    if (drop_rights(&err) != ERR_OK) {
+    if (drop_rights(&err)) {
         say("the file process: %s", err.message);
         _exit(EXIT_FAILED);
     }

@@ -120,7 +120,7 @@ static void add_file(const char *path, bool serves)
             folders_add(path, FOLDER_REPORTS);
         return;
     }
-    if (trusted_path_find(path, &at, NULL) != ERR_OK)
+    if (trusted_path_find(path, &at, NULL))
         return;
     const bool is_there = fstatat(at.folder_fd, at.name, &status, AT_SYMLINK_NOFOLLOW) == 0;
     if (!at.is_opened && (!is_there || S_ISREG(status.st_mode))) {
@@ -141,7 +141,7 @@ static void add_data(const struct options *options)
                                          "pyrometer.??????" };
     char folder[PATH_MAX];
     if (bit_of(options) == COMMAND_SERVE && !options->serve.no_data &&
-        captures_folder_make(options->serve.data, folder, NULL) == ERR_OK) {
+        !captures_folder_make(options->serve.data, folder, NULL)) {
         folders_add(folder, FOLDER_STORE);
         for (size_t i = 0; i < sizeof names / sizeof *names; i++)
             folders_add_file(folder, names[i]);
@@ -363,7 +363,7 @@ bool privilege_keep_reader(void)
         return false;
     if (held & BIT(CAP_SYS_PTRACE)) {
         capabilities_bound(kept);
-        if (identity_become(IDENTITY_KEEPER, NULL) != ERR_OK || !capabilities_keep(kept))
+        if (identity_become(IDENTITY_KEEPER, NULL) || !capabilities_keep(kept))
             return false;
     }
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
@@ -378,8 +378,7 @@ bool privilege_keep_launcher(void)
     /* Without it only the user of the program may end it. */
     if (identity_is_chosen() && capabilities_held(&held) && held & BIT(CAP_KILL)) {
         capabilities_bound(0);
-        if (identity_become(IDENTITY_LAUNCHER, NULL) != ERR_OK ||
-            !capabilities_keep(BIT(CAP_KILL)))
+        if (identity_become(IDENTITY_LAUNCHER, NULL) || !capabilities_keep(BIT(CAP_KILL)))
             return false;
     }
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&

@@ -110,11 +110,11 @@ uint32_t numbered_text(struct numbered *numbered, const char *text, size_t lengt
 {
     str_id id = 0;
     if (!numbered->texts.is_closed && numbered->texts.strings.count >= NUMBERED_MAX_TEXTS - 1 &&
-        strtab_close(&numbered->texts, other, NULL) != ERR_OK)
+        strtab_close(&numbered->texts, other, NULL))
         return 0;
     if (length > STRTAB_MAX_LENGTH)
         length = STRTAB_MAX_LENGTH;
-    if (strtab_intern(&numbered->texts, text, length, &id, NULL) != ERR_OK || id == 0)
+    if (strtab_intern(&numbered->texts, text, length, &id, NULL) || id == 0)
         return 0;
     const uint32_t row = numbered->snapshot->sizes.strings + id;
     return add_string(numbered, row, strtab_get(&numbered->texts, id).length);

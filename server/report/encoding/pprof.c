@@ -382,8 +382,8 @@ enum err_code pprof_write(struct pprof *pprof, const struct pprof_settings *sett
     protobuf_uint(out, PROFILE_DURATION_NANOS,
                   *used_out < count ? settings->part_ns : settings->duration_ns);
     put_tables(pprof);
-    if (buffer_check(&pprof->part, err) != ERR_OK ||
-        buffer_check(&pprof->inner, err) != ERR_OK || buffer_check(&pprof->text, err) != ERR_OK)
+    if (buffer_check(&pprof->part, err) || buffer_check(&pprof->inner, err) ||
+        buffer_check(&pprof->text, err))
         return ERR_NOMEM;
     return buffer_check(out, err);
 }
