@@ -79,6 +79,8 @@ enum descriptor_kind descriptors_read_link(const char *text, uint64_t *inode_out
     /* Requests of those who use the file system that the program serves. */
     if (strcmp(text, "/dev/fuse") == 0)
         return DESCRIPTOR_EVENTS;
+    if (begins_with(text, "/dev/nvidia") || strcmp(text, "/dev/kfd") == 0)
+        return DESCRIPTOR_GPU;
     if (begins_with(text, "/proc/") || begins_with(text, "/sys/"))
         return DESCRIPTOR_DEVICE;
     return *text == '/' ? DESCRIPTOR_FILE : DESCRIPTOR_UNKNOWN;
@@ -238,11 +240,13 @@ enum descriptor_kind descriptors_find(struct descriptors *descriptors, int pid, 
         *entry = (struct known_descriptor){ .pid = pid, .fd = fd, .read_ns = now_ns };
         entry->kind = descriptors_read_link(text, &entry->inode);
         struct statx is;
-        if (entry->kind == DESCRIPTOR_FILE &&
+        const bool is_gpu = entry->kind == DESCRIPTOR_GPU;
+        if ((is_gpu || entry->kind == DESCRIPTOR_FILE) &&
             !statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_TYPE, &is))
-            entry->kind = S_ISFIFO(is.stx_mode)  ? DESCRIPTOR_PIPE
-                          : S_ISCHR(is.stx_mode) ? DESCRIPTOR_DEVICE
-                                                 : DESCRIPTOR_FILE;
+            entry->kind = S_ISFIFO(is.stx_mode)   ? DESCRIPTOR_PIPE
+                          : !S_ISCHR(is.stx_mode) ? DESCRIPTOR_FILE
+                          : is_gpu                ? DESCRIPTOR_GPU
+                                                  : DESCRIPTOR_DEVICE;
     }
     if (entry->kind == DESCRIPTOR_SOCKET)
         *peer_out = peer_of(descriptors, pid, fd, entry->inode, now_ns);

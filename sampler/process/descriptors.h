@@ -37,7 +37,8 @@ enum descriptor_kind {
     DESCRIPTOR_TERMINAL,
     DESCRIPTOR_PROCESS, /* a pidfd */
     DESCRIPTOR_EVENTS,  /* eventfd, timerfd, signalfd, inotify, ... */
-    DESCRIPTOR_DEVICE,  /* another device, as of a GPU, or a file that the kernel makes up */
+    DESCRIPTOR_GPU,     /* a device of NVIDIA's or AMD's driver */
+    DESCRIPTOR_DEVICE,  /* another device, or a file that the kernel makes up */
 };
 
 struct descriptors;

@@ -64,6 +64,7 @@ static const unsigned char kinds[] = {
     [SYS_mq_timedreceive] = CALL_QUEUE,
     [SYS_wait4] = CALL_CHILD,
     [SYS_waitid] = CALL_CHILD,
+    [SYS_ioctl] = CALL_CONTROL,
     [SYS_futex] = CALL_FUTEX,
 #ifdef SYS_poll
     [SYS_poll] = CALL_POLL,

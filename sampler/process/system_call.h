@@ -34,7 +34,8 @@ enum call_kind {
     CALL_LOCK,
     CALL_QUEUE,
     CALL_CHILD,
-    CALL_FUTEX, /* a lock, a condition, ... */
+    CALL_CONTROL, /* of the device that is its first argument */
+    CALL_FUTEX,   /* a lock, a condition, ... */
 };
 
 enum call_kind system_call_kind(int32_t number);

@@ -28,7 +28,8 @@
     X(NETWORK_WRITE, "network_write", "network write", false)                                \
     X(PIPE, "pipe", "pipe", false)                                                           \
     X(DISK, "disk", "disk", false)                                                           \
-    X(CHILD, "child", "child process", false)
+    X(CHILD, "child", "child process", false)                                                \
+    X(GPU, "gpu", "GPU", false)
 
 enum wait_cause {
 #define X(name, text, title, idle) WAIT_##name,

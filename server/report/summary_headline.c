@@ -47,6 +47,7 @@ static const char *const blocked_texts[WAIT_CAUSE_COUNT] = {
     [WAIT_PIPE] = "it waits for a pipe",
     [WAIT_DISK] = "it waits for the disk",
     [WAIT_CHILD] = "it waits for a child process",
+    [WAIT_GPU] = "it waits for the GPU",
 };
 
 static int by_samples(const void *left, const void *right)

@@ -117,7 +117,7 @@ export const CONTROL_TEXT = {
     neutral: (percent) => "idle, or C code below " + percent + " %",
     waitsFor: "Waits:",
     waits: { gil: "GIL", processor: "processor", idle: "for work", lock: "lock or queue", network: "network",
-      disk: "disk", process: "pipe or child process" },
+      disk: "disk or GPU", process: "pipe or child process" },
   },
 
   // The five parts of time: title, meaning, and a short title for where there is little room.

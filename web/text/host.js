@@ -140,6 +140,7 @@ export const HOST_TEXT = {
       pipe: "pipe",
       disk: "disk",
       child: "child process",
+      gpu: "GPU",
     },
     notYet: "not sampled yet",
     idleProcess: "no running thread",

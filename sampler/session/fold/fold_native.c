@@ -322,6 +322,17 @@ static uint64_t *counter_of_gap(enum native_end cause, struct quality *quality)
     return &quality->native_gaps_other;
 }
 
+/* Does a function that the innermost Python frame has called, or that has called another one since, wait for the GPU? */
+static bool is_at_gpu(const struct fold_native *native)
+{
+    const struct native_merge *const merge = &native->merge;
+    for (size_t i = merge->count; i-- > 0 && merge->frames[i].kind != MERGED_PYTHON;)
+        if (merge->frames[i].kind == MERGED_NATIVE &&
+            native->named[merge->frames[i].index].is_gpu_wait)
+            return true;
+    return false;
+}
+
 static struct native_outcome outcome_of(const struct fold_native *native,
                                         struct quality *quality)
 {
@@ -339,7 +350,8 @@ static struct native_outcome outcome_of(const struct fold_native *native,
                                                : NULL,
                                     .entries = (uint32_t)native->runs.count,
                                     .placed = (uint32_t)merge->placed,
-                                    .in_jit = merge->in_jit };
+                                    .in_jit = merge->in_jit,
+                                    .at_gpu = !merge->is_mismatch && is_at_gpu(native) };
 }
 
 /* A thread whose Python frames and native frames are the same as before is where it was. */

@@ -24,7 +24,8 @@ struct native_outcome {
     uint64_t *gap;     /* of gaps, or of missing stacks, of this cause; NULL: there is none */
     uint32_t entries, placed; /* calls of Python by C code, and those whose place is known */
     enum three_valued
-        in_jit; /* does code of CPython's JIT execute the innermost Python frame? */
+        in_jit;  /* does code of CPython's JIT execute the innermost Python frame? */
+    bool at_gpu; /* it waits for the GPU, and may do so in a loop */
 };
 
 /* One thread at one tick. */

@@ -113,13 +113,14 @@ struct share {
 static bool is_same_native(const struct native_outcome *a, const struct native_outcome *b)
 {
     return a->counter == b->counter && a->gap == b->gap && a->entries == b->entries &&
-           a->placed == b->placed;
+           a->placed == b->placed && a->at_gpu == b->at_gpu;
 }
 
-/* The whole state.  Where the interpreter does not say whether a thread waits for the GIL, the kernel does. */
+/* The whole state.  Where the interpreter does not say whether a thread waits for the GIL, the kernel does.  A thread that waits for the GPU
+ * has a processor only to ask whether it may go on. */
 static state_bits state_of(const struct thread_cpu *thread_cpu, state_bits cpu)
 {
-    const unsigned state = thread_cpu->state | cpu;
+    const unsigned state = thread_cpu->state | (thread_cpu->native.at_gpu ? 0u : (unsigned)cpu);
     if (!(state & STATE_UNKNOWN_WAITS_GIL))
         return (state_bits)state;
     /* A thread that waits for it wakes up every few milliseconds, and goes on waiting. */
@@ -145,10 +146,12 @@ static enum err_code count_samples(struct thread_cpus *cpus, thread_id thread,
         quality->filtered += samples;
         return ERR_OK;
     }
-    const wait_id wait = thread_cpu->is_open
-                             ? thread_wait_mark(&thread_cpu->wait, cpus->waits, state, samples,
-                                                thread_cpu->used_ns)
-                             : 0;
+    wait_id wait = thread_cpu->is_open ? thread_wait_mark(&thread_cpu->wait, cpus->waits, state,
+                                                          samples, thread_cpu->used_ns)
+                                       : 0;
+    if (thread_cpu->native.at_gpu && cpus->waits &&
+        part_of(state, WAIT_UNKNOWN) == PART_BLOCKED)
+        wait = waits_plain(cpus->waits, WAIT_GPU);
     const node_id node =
         wait ? waits_node(cpus->waits, wait, thread_cpu->node) : thread_cpu->node;
     const bool has_mark = node != thread_cpu->node;

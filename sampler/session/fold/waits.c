@@ -63,6 +63,7 @@ static enum wait_cause cause_of_transfer(enum descriptor_kind kind, bool reads)
     case DESCRIPTOR_TERMINAL: return WAIT_TERMINAL;
     case DESCRIPTOR_PROCESS: return WAIT_CHILD;
     case DESCRIPTOR_EVENTS: return WAIT_EVENT_LOOP;
+    case DESCRIPTOR_GPU: return WAIT_GPU;
     case DESCRIPTOR_DEVICE:
     case DESCRIPTOR_UNKNOWN: break;
     }
@@ -91,7 +92,7 @@ static enum wait_cause cause_of_call(const struct system_call *call,
                                           : WAIT_UNKNOWN;
         if (kind == DESCRIPTOR_DEVICE && !site->selector)
             return WAIT_UNKNOWN;
-        if (site->selector && cause != WAIT_PIPE && cause != WAIT_CHILD)
+        if (site->selector && cause != WAIT_PIPE && cause != WAIT_CHILD && cause != WAIT_GPU)
             return cause_of_events(site);
         return cause ? cause : cause_of_events(site);
     }
@@ -106,6 +107,7 @@ static enum wait_cause cause_of_call(const struct system_call *call,
     case CALL_LOCK: return WAIT_LOCK;
     case CALL_QUEUE: return WAIT_QUEUE;
     case CALL_CHILD: return WAIT_CHILD;
+    case CALL_CONTROL: return kind == DESCRIPTOR_GPU ? WAIT_GPU : WAIT_UNKNOWN;
     case CALL_FUTEX:
         if (site->joins && site->is_main)
             return WAIT_THREADS;
@@ -143,6 +145,7 @@ static int descriptor_of(const struct system_call *call)
     case CALL_READ:
     case CALL_WRITE:
     case CALL_RECEIVE:
+    case CALL_CONTROL:
     case CALL_SEND: return (int)call->args[0];
     case CALL_POLL: return call->has_polled ? call->polled : -1;
     case CALL_OTHER:

@@ -163,6 +163,25 @@ static bool is_switch(const char *name)
     return false;
 }
 
+/* True if the function of CUDA or HIP waits for the GPU, often in a loop.  Variants of CUDA's for streams of each thread, and of later
+ * versions, have an end. */
+static bool is_gpu_wait(const char *name)
+{
+    static const char *const waits[] = {
+        "cudaDeviceSynchronize", "cudaEventSynchronize", "cudaStreamSynchronize",
+        "cuCtxSynchronize",      "cuEventSynchronize",   "cuStreamSynchronize",
+        "hipDeviceSynchronize",  "hipEventSynchronize",  "hipStreamSynchronize",
+    };
+    for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) {
+        const size_t length = strlen(waits[i]);
+        const char *const end = name + length;
+        if (strncmp(name, waits[i], length) == 0 &&
+            (!*end || strcmp(end, "_ptsz") == 0 || strcmp(end, "_v2") == 0))
+            return true;
+    }
+    return false;
+}
+
 bool native_library_name(const struct native_library *library, uint64_t vaddr,
                          struct native_function_name *out)
 {
@@ -185,6 +204,7 @@ bool native_library_name(const struct native_library *library, uint64_t vaddr,
     out->is_main = strcmp(name.text, "main") == 0;
     out->is_coroutine_start = is_coroutine_start(name.text);
     out->is_switch = is_switch(name.text);
+    out->is_gpu_wait = is_gpu_wait(name.text);
     out->is_wrapper = name.is_wrapper;
     out->is_cython = name.language == FUNCTION_CYTHON;
     out->module_bytes = name.language == FUNCTION_MYPYC ? name.module_bytes : 0;

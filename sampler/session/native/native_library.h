@@ -44,6 +44,7 @@ struct native_function_name {
     bool is_start, is_main;                                       /* of a program */
     bool is_coroutine_start; /* of a part of a C stack that a coroutine has for itself */
     bool is_switch;          /* from one such part to another */
+    bool is_gpu_wait;        /* returns when the GPU has done its work */
     uint32_t
         module_bytes; /* of a function that mypyc compiled: its module; 0: another function */
 };

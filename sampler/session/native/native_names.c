@@ -257,6 +257,7 @@ static enum err_code name_by_library(struct native_names *names, struct image *i
     out->is_coroutine_start = name.is_coroutine_start;
     out->is_switch = name.is_switch;
     out->is_switcher = library->is_switcher || name.is_switch;
+    out->is_gpu_wait = name.is_gpu_wait;
     const uint64_t from_ns = clock_now_ns();
     const bool has_source =
         has_time(names, now_ns) && find_source(names, library, &name, source);

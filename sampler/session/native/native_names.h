@@ -89,6 +89,7 @@ struct native_name {
     bool is_main;                /* the function main of a program */
     bool is_coroutine_start;     /* what lies outside of it is another coroutine's */
     bool is_switcher, is_switch; /* as in enum native_role */
+    bool is_gpu_wait;            /* returns when the GPU has done its work */
 };
 
 /* anchor: python_anchor. */

@@ -308,7 +308,7 @@ static unsigned choose_fill(const struct picture *picture, const struct box *box
             return FILL_NETWORK;
         if (cause == WAIT_PIPE || cause == WAIT_CHILD)
             return FILL_PROCESS;
-        return cause == WAIT_DISK ? FILL_DISK : FILL_LOCK;
+        return cause == WAIT_DISK || cause == WAIT_GPU ? FILL_DISK : FILL_LOCK;
     }
     while (level < sizeof heat_steps / sizeof *heat_steps && share >= heat_steps[level])
         level++;

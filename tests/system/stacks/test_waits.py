@@ -9,7 +9,7 @@ import re
 import tempfile
 import time
 
-from harness import Live, Test, file_in, kinds, main, run_program, victim
+from harness import ENGINE, Live, Test, file_in, kinds, main, run_program, victim
 from protobuf import labels_of
 
 PROGRAM = str(pathlib.Path(__file__).with_name("waiters.py"))
@@ -78,6 +78,23 @@ while True:
     time.sleep(0.001)
 """
 
+# Threads that wait for what stands in for a GPU, and one that computes there, for 20 ms at a time.
+AT_GPU = """
+import ctypes, sys, threading
+library = ctypes.CDLL(sys.argv[1])
+def spins(): library.cudaStreamSynchronize(20)
+def spins_for_all(): library.cuCtxSynchronize_v2(20)
+def sleeps(): library.hipStreamSynchronize(20)
+def computes(): library.cudaStreamSynchronizeNot(20)
+def repeats(function):
+    while True:
+        function()
+for function in spins, spins_for_all, sleeps, computes:
+    threading.Thread(target=repeats, args=(function,), daemon=True).start()
+print("READY", flush=True)
+threading.Event().wait()
+"""
+
 MARK = re.compile(r"<waits: (.+)>$")
 
 
@@ -114,6 +131,30 @@ class Gil(Test):
                 self.assertGreater(gil["waited_share"], 0.1)
                 self.assertLess(gil["waited_share"], 0.7)
                 self.assertRegex(gil["holder"]["name"], "^worker-[02]$")
+
+
+class Gpu(Test):
+    def test_who_waits_for_it_is_blocked_though_it_spins(self):
+        program, path = file_in("at_gpu.py"), file_in("at_gpu.folded")
+        pathlib.Path(program).write_text(AT_GPU, "utf-8")
+        with victim(program, os.environ["PYROMETER_GPU_STAND_IN"]) as target:
+            process, code = run_program("record", target.pid, "-a", "-r", RATE_HZ, "-d", "2", "--native=full", "-o", path, "--collapsed",
+                                        *(("--stop", "always") if ENGINE == "remote" else ()))
+        self.assertEqual(code, 0, process.output())
+        found = collections.defaultdict(collections.Counter)
+        for line in pathlib.Path(path).read_text("utf-8").splitlines():
+            stack, count = line.rsplit(" ", 1)
+            functions = [frame.split(":")[1] for frame in stack.split(";") if frame.count(":") >= 2]
+            mark = MARK.search(stack)
+            for name in {"spins", "spins_for_all", "sleeps", "computes"} & set(functions):
+                found[name][mark.group(1) if mark else "running"] += int(count)
+        for name in "spins", "spins_for_all":
+            self.assertGreater(found[name]["GPU"], 0.8 * sum(found[name].values()), found)
+        # The kernel engine has the stack of a thread that sleeps.
+        if ENGINE == "kernel":
+            self.assertGreater(found["sleeps"]["GPU"], 0.8 * sum(found["sleeps"].values()), found)
+        self.assertEqual(found["computes"]["GPU"], 0, found)
+        self.assertGreater(found["computes"]["running"] + found["computes"]["processor"], 0.8 * sum(found["computes"].values()), found)
 
 
 def without_processor_s(pid):

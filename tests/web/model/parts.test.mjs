@@ -10,7 +10,7 @@ import { TEXT } from "../../../web/text/session.js";
 import { answersOf, recordingOf } from "../support/sample.mjs";
 
 const table = JSON.parse(readFileSync(new URL("../../parts.json", import.meta.url), "utf8"));
-const TITLES = { worker: "idle worker", queue: "queue or condition", gil: "GIL", child: "child process" };
+const TITLES = { worker: "idle worker", queue: "queue or condition", gil: "GIL", child: "child process", gpu: "GPU" };
 
 const bitOf = (word) =>
   1 << (word.startsWith("unknown_") ? STATE_FACTS.indexOf(word.slice(8)) + 8 : STATE_FACTS.indexOf(word));

@@ -18,6 +18,7 @@ const CAUSES = new Map([
   ["pipe", [false, "process"]],
   ["disk", [false, "disk"]],
   ["child process", [false, "process"]],
+  ["GPU", [false, "disk"]],
 ]);
 
 const WAIT_MARK = /^<waits: (.+)>$/s;
