@@ -1,5 +1,6 @@
 #include "server/report/summary_rows.h"
 
+#include "sampler/profile/context.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/own_lines.h"
 #include "sampler/profile/views/view.h"
@@ -40,15 +41,19 @@ enum err_code summary_find_functions(const struct report_source *source,
     if (rc)
         return rc;
 
-    /* Why a thread waits is no function: those samples are of the function that waits. */
+    /* Why a thread waits and what it works for are no functions: those samples are of the function above.  Only marks of waits
+     * stand below one of a context. */
     const struct profile_snapshot *const snapshot = source->snapshot;
-    struct wait_text ignored;
     for (size_t i = 0; i < flat.edge_count; i++) {
         const struct flat_edge *const edge = &flat.edges[i];
-        if (!wait_of_function(snapshot, edge->callee, &ignored))
-            continue;
-        flat.self[edge->caller] += edge->self;
-        flat.self[edge->callee] -= edge->self;
+        struct wait_text wait;
+        struct context_text context;
+        const uint64_t moved = wait_of_function(snapshot, edge->callee, &wait) ? edge->self
+                               : context_of_function(snapshot, edge->callee, &context)
+                                   ? edge->count
+                                   : 0;
+        flat.self[edge->caller] += moved;
+        flat.self[edge->callee] -= moved;
     }
 
     for (function_id id = 1; id < flat.row_count; id++) {

@@ -309,7 +309,7 @@ static void waits_are_shown_by_cause_and_peer(void **state)
     made_add(profile, one, 0, "main;loop;<waits: event loop>", 60);
     made_add(profile, two, 0, "main;read;<waits: network read 10.0.0.5:5432>", 20);
     made_add(profile, two, 0, "main;read;<waits: network read 10.0.0.6:5432>", 6);
-    made_add(profile, two, 0, "main;read;<waits: network read>", 4);
+    made_add(profile, two, 0, "main;read;<context id: a>;<waits: network read>", 4);
     made_add(profile, two, 0, "main;other", 10);
     made_seal(profile, 1);
     struct sample_session *const session = sample_session_of(profile);
