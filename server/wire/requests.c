@@ -8,6 +8,7 @@
 #include "sampler/profile/views/requests.h"
 #include "sampler/profile/views/view_query.h"
 #include "server/wire/json.h"
+#include "server/wire/kept_rows.h"
 
 /* A bin of durations ends at 2^(1/BINS_PER_OCTAVE) times its begin.  The last bin has what is longer, 39 days. */
 enum { BINS_PER_OCTAVE = 4, BINS = 52 * BINS_PER_OCTAVE, SLOTS = 96 };
@@ -175,20 +176,36 @@ static enum err_code choose_rows(const struct requests *all, const struct view_q
     return ERR_OK;
 }
 
+/* Which rows are written: the slowest, and of each bin so many besides. */
+struct row_bounds {
+    size_t slowest, of_bin;
+};
+
+static size_t keep_bounded(struct requests *chosen, const struct row_bounds *bounds)
+{
+    size_t of_bin[BINS] = { 0 }, kept = 0;
+    for (size_t i = 0; i < chosen->count; i++)
+        if (i < bounds->slowest ||
+            of_bin[bin_of(chosen->items[i].duration_ns)]++ < bounds->of_bin)
+            chosen->items[kept++] = chosen->items[i];
+    return kept;
+}
+
 static enum err_code write_rows(struct json *json, const struct requests *all,
                                 const struct profile_snapshot *snapshot,
-                                const struct view_query *query, size_t rows, struct err *err)
+                                const struct view_query *query, const struct row_bounds *bounds,
+                                struct err *err)
 {
     struct requests chosen = { 0 };
     struct request_detail *details = NULL;
     enum err_code rc = choose_rows(all, query, &chosen, err);
-    const size_t count = chosen.count < rows ? chosen.count : rows;
+    const size_t all_chosen = chosen.count, count = keep_bounded(&chosen, bounds);
     if (!rc) {
         details = calloc(count + 1, sizeof *details);
         rc = details ? requests_detail(&chosen, snapshot, count, details, err) : err_nomem(err);
     }
     if (!rc) {
-        json_member_uint(json, "chosen", chosen.count);
+        json_member_uint(json, "chosen", all_chosen);
         json_member_array(json, "rows");
         for (size_t i = 0; i < count; i++)
             write_row(json, snapshot, &chosen.items[i], &details[i]);
@@ -201,10 +218,10 @@ static enum err_code write_rows(struct json *json, const struct requests *all,
 
 /* Writes what one request did, on whatever threads. */
 static enum err_code write_pieces(struct json *json, const struct profile_snapshot *snapshot,
-                                  function_id mark, struct err *err)
+                                  function_id mark, size_t most, struct err *err)
 {
     struct request_pieces pieces;
-    const enum err_code rc = request_pieces_init(&pieces, snapshot, mark, err);
+    const enum err_code rc = request_pieces_init(&pieces, snapshot, mark, most, err);
     if (rc)
         return rc;
     json_member_uint(json, "pieces_left_out", pieces.left_out);
@@ -233,31 +250,120 @@ static enum err_code write_pieces(struct json *json, const struct profile_snapsh
     return ERR_OK;
 }
 
+/* `requests` keeps those that have a time in the range of the query. */
+static enum err_code write_sums(struct json *json, struct requests *requests,
+                                const struct profile_snapshot *snapshot,
+                                const struct view_query *query, const struct row_bounds *bounds,
+                                struct err *err)
+{
+    const uint64_t to_ns =
+        query->to_ns && query->to_ns < snapshot->end_ns ? query->to_ns : snapshot->end_ns;
+    for (enum context_mark kind = CONTEXT_MARK_UNKNOWN; kind < CONTEXT_MARK_COUNT; kind++)
+        json_member_uint(json, kind == CONTEXT_MARK_VALUE ? "samples" : context_mark_text(kind),
+                         requests->samples_by_mark[kind]);
+    requests_keep_range(requests, query->from_ns, query->to_ns);
+    json_member_uint(json, "requests", requests->count);
+    json_member_uint(json, "whole", requests->whole);
+    json_member_uint(json, "cut", requests->cut);
+    json_member_uint(json, "rough", requests->rough);
+    write_quantiles(json, requests);
+    write_histogram(json, requests);
+    const enum err_code rc = write_scatter(json, requests, query->from_ns, to_ns, err);
+    return rc ? rc : write_rows(json, requests, snapshot, query, bounds, err);
+}
+
 enum err_code requests_write(struct json *json, const struct profile_snapshot *snapshot,
                              const struct view_query *query, size_t rows, function_id mark,
                              struct err *err)
 {
-    const uint64_t to_ns =
-        query->to_ns && query->to_ns < snapshot->end_ns ? query->to_ns : snapshot->end_ns;
+    const struct row_bounds bounds = { .slowest = rows };
     struct requests requests;
     enum err_code rc = requests_init(&requests, snapshot, err);
     if (rc)
         return rc;
-    for (enum context_mark kind = CONTEXT_MARK_UNKNOWN; kind < CONTEXT_MARK_COUNT; kind++)
-        json_member_uint(json, kind == CONTEXT_MARK_VALUE ? "samples" : context_mark_text(kind),
-                         requests.samples_by_mark[kind]);
-    requests_keep_range(&requests, query->from_ns, query->to_ns);
-    json_member_uint(json, "requests", requests.count);
-    json_member_uint(json, "whole", requests.whole);
-    json_member_uint(json, "cut", requests.cut);
-    json_member_uint(json, "rough", requests.rough);
-    write_quantiles(json, &requests);
-    write_histogram(json, &requests);
-    rc = write_scatter(json, &requests, query->from_ns, to_ns, err);
+    rc = write_sums(json, &requests, snapshot, query, &bounds, err);
     if (!rc)
-        rc = write_rows(json, &requests, snapshot, query, rows, err);
-    if (!rc)
-        rc = write_pieces(json, snapshot, mark, err);
+        rc = write_pieces(json, snapshot, mark, REQUEST_MAX_PIECES, err);
     requests_deinit(&requests);
+    return rc;
+}
+
+enum err_code requests_write_embedded(struct json *json,
+                                      const struct profile_snapshot *snapshot,
+                                      const struct view_query *query, struct err *err)
+{
+    const struct row_bounds bounds = { .slowest = REQUESTS_EMBEDDED_ROWS,
+                                       .of_bin = REQUESTS_EMBEDDED_OF_BIN };
+    struct requests requests;
+    enum err_code rc = requests_init(&requests, snapshot, err);
+    if (rc)
+        return rc;
+    if (requests.count > 0) {
+        size_t waterfalls = 0;
+        json_member_object(json, "requests");
+        rc = write_sums(json, &requests, snapshot, query, &bounds, err);
+        json_member_array(json, "waterfalls");
+        for (size_t i = 0; !rc && i < requests.count; i++) {
+            const function_id mark = requests.items[i].context;
+            if (query->requests && !request_set_has_mark(query->requests, mark))
+                continue;
+            if (waterfalls++ == REQUESTS_EMBEDDED_WATERFALLS)
+                break;
+            json_object(json);
+            json_member_uint(json, "mark", mark);
+            rc = write_pieces(json, snapshot, mark, REQUESTS_EMBEDDED_PIECES, err);
+            json_end(json);
+        }
+        json_end(json);
+        json_end(json);
+    }
+    requests_deinit(&requests);
+    return rc;
+}
+
+enum err_code requests_write_durations(struct json *json,
+                                       const struct profile_snapshot *snapshot,
+                                       const struct kept_rows *kept, struct err *err)
+{
+    struct requests requests = { 0 };
+    function_id *marks = NULL;
+    uint64_t *const by_request =
+        calloc((size_t)snapshot->sizes.functions + 1, sizeof(uint64_t));
+    uint64_t *const by_mark = calloc((size_t)snapshot->sizes.functions + 1, sizeof(uint64_t));
+    enum err_code rc = by_request && by_mark ? ERR_OK : err_nomem(err);
+    if (!rc)
+        rc = requests_init(&requests, snapshot, err);
+    if (!rc && requests.count > 0)
+        rc = requests_by_node(snapshot, &marks, err);
+    for (size_t i = 0; !rc && i < requests.count; i++)
+        by_request[requests.items[i].context] = requests.items[i].duration_ns;
+
+    /* A request that is guessed may have several marks. */
+    for (node_id id = 1; !rc && marks && id < snapshot->sizes.nodes; id++) {
+        const function_id mark =
+            profile_frame_at(snapshot, profile_node_at(snapshot, id).frame).function;
+        struct context_text text;
+        if (marks[id] && kept->functions[mark] && !by_mark[mark] &&
+            context_of_function(snapshot, mark, &text))
+            by_mark[mark] = by_request[marks[id]];
+    }
+    if (!rc && requests.count > 0) {
+        json_member_object(json, "request_durations");
+        json_member_array(json, "function");
+        for (function_id id = 1; id < snapshot->sizes.functions; id++)
+            if (by_mark[id])
+                json_uint(json, id);
+        json_end(json);
+        json_member_array(json, "ns");
+        for (function_id id = 1; id < snapshot->sizes.functions; id++)
+            if (by_mark[id])
+                json_uint(json, by_mark[id]);
+        json_end(json);
+        json_end(json);
+    }
+    requests_deinit(&requests);
+    free(marks);
+    free(by_request);
+    free(by_mark);
     return rc;
 }

@@ -1,14 +1,15 @@
 // The data of a report as a source: the same interface as live.js, answered from memory. A report may have a baseline of its own,
-// of another session: {by, session, selection, tree, cells}.
+// of another session: {by, session, selection, tree, cells, request_durations}.
 
-import { addCellParts, blocksOfCells, createAsked, slotsInRange, threadsOfCells,
+import { addCellFacts, blocksOfCells, createAsked, createTook, slotsInRange, threadsOfCells,
   viewOfCells } from "../model/profile/cells.js";
 import { foldedStacks } from "../model/profile/folded.js";
 import { PARTS, RUNNING } from "../model/profile/parts.js";
 import { applyTree, createProfile } from "../model/profile/profile.js";
 import { runsOfCells } from "../model/profile/report-runs.js";
-import { keptRuns } from "../model/profile/runs.js";
+import { keptRuns, runsOfNodes } from "../model/profile/runs.js";
 import { gilOfCells } from "../model/threads/gil.js";
+import { requestsOfReport } from "../model/threads/requests.js";
 import { emptyHeat, withHeat } from "../model/time/heatmap.js";
 import { emptyMatches, matchesOfCells } from "../model/time/matches.js";
 import { memoryOfAnswer } from "../model/time/memory.js";
@@ -57,10 +58,24 @@ function foldedText(report, query) {
   return foldedStacks(profile, report.cells, createAsked(report, query));
 }
 
+// Against itself, chosen requests are compared with the rest.
+const isAgainstRest = ({ session }, { against, took }) => took && against === session.id;
+
+function reportSession(report, asked) {
+  const { by, session, selection } = isAgainstRest(report, asked)
+    ? { by: "samples", ...report }
+    : report.baseline ?? {};
+  return { ...report.session, links: report.links, selection: report.selection ?? null,
+    baseline: session === undefined ? null : { by, session, selection } };
+}
+
 // The baseline of what is asked for, if there is one.
 function deliverBaseline(report, asked, handlers) {
   const { baseline } = report;
-  if (report.slots !== undefined && asked.baseline)
+  if (isAgainstRest(report, asked))
+    handlers.onBaseline({ trees: [], other: report.tree,
+      view: viewWithBlocks(report, { ...asked, rest: true }, asked.baseline) });
+  else if (report.slots !== undefined && asked.baseline)
     handlers.onBaseline({ trees: [], view: viewWithBlocks(report, asked, asked.baseline) });
   else if (baseline !== undefined)
     handlers.onBaseline({ trees: [], other: baseline.tree,
@@ -103,52 +118,57 @@ function createAnswers(watched, handlers) {
         handlers.onInstructions(watched.instructions,
           found ?? { error: report.instructions === undefined ? "" : TEXT.source.reportHasHottest });
     },
-    runs(wanted, { report }) {
-      const key = wanted?.ids.join() ?? watched.runs;
+    runs(wanted, { report, asked }) {
+      const key = wanted === null ? watched.runs : JSON.stringify([wanted.ids, asked.took]);
       if (key === watched.runs) return;
       watched.runs = key;
       const runs = keptRuns(report, wanted.ids) ?? runsOfCells(report, wanted.ids);
-      if (runs !== null) handlers.onRuns({ trees: [], runs });
+      if (runs !== null) handlers.onRuns({ trees: [], runs: runsOfNodes(runs, createTook(report, asked)) });
+    },
+    requests(wanted, { report, asked }) {
+      const key = wanted === null ? watched.requests : JSON.stringify([wanted, asked.took]);
+      if (key === watched.requests || report.requests === undefined) return;
+      watched.requests = key;
+      handlers.onRequests(requestsOfReport(report, asked.took ?? null, wanted.mark));
     },
     summary(wanted, { report }) {
       if (watched.summary || wanted === null || report.summary === undefined) return;
       watched.summary = true;
       handlers.onSummary?.({ ...report.summary, ofReport: true });
     },
-    lanes(lists, { report }) {
-      const signature = lists.map(String).join(";");
+    lanes(lists, { report, asked: { took } }) {
+      const signature = JSON.stringify([lists, took]);
       if (report.slots === undefined || signature === watched.lanes) return;
       watched.lanes = signature;
-      if (lists.length > 0) handlers.onLanes(new Map(lists.map((ids) => [ids.join(), timelineOfCells(report, ids)])));
+      if (lists.length > 0)
+        handlers.onLanes(new Map(lists.map((ids) => [ids.join(), timelineOfCells(report, ids, took)])));
     },
   };
 }
 
 export function createReportSource(base64, handlers) {
   let report = null;
-  const watched = { running: false, gil: false, lanes: "", instructions: "", matches: "", runs: "", heat: false,
-    summary: false };
+  const watched = { running: false, gil: false, lanes: "", instructions: "", matches: "", runs: "", requests: "",
+    heat: false, summary: false };
   const answers = createAnswers(watched, handlers);
   let asked = { threads: [], states: [], parts: [], from: null, to: null };
 
   function deliver(isFirst) {
+    handlers.onSession(reportSession(report, asked));
     handlers.onDelivery({ restart: isFirst, recount: true, trees: isFirst ? [report.tree] : [],
       view: viewWithBlocks(report, asked, asked) });
     if (watched.running) answers.running(true, { report, asked });
     handlers.onThreadStates(threadsOfCells(report, asked));
     deliverBaseline(report, asked, handlers);
     if (watched.gil) answers.gil(true, { report, asked });
-    if (report.slots !== undefined) handlers.onTimeline?.(timelineOfCells(report, asked.threads));
+    if (report.slots !== undefined) handlers.onTimeline?.(timelineOfCells(report, asked.threads, asked.took));
   }
 
   async function read() {
     try {
       report = JSON.parse(await inflateText(base64));
       if (report.version !== REPORT_VERSION) throw new Error(TEXT.banner.version(report.version));
-      for (const one of [report, report.baseline]) if (one !== undefined) addCellParts(one);
-      const { by, session, selection } = report.baseline ?? {};
-      handlers.onSession({ ...report.session, links: report.links, selection: report.selection ?? null,
-        baseline: report.baseline === undefined ? null : { by, session, selection } });
+      for (const one of [report, report.baseline]) if (one !== undefined) addCellFacts(one);
       deliver(true);
       if (report.memory !== undefined) handlers.onMemory?.(memoryOfAnswer(report.memory));
       handlers.onQuality(report.quality ?? report.session.quality);

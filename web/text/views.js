@@ -221,7 +221,10 @@ export const VIEW_TEXT = {
     cut: (count) => counted("request")(count) + " began before the recording or ended after it.",
     rough: (count) => "Of " + counted("request")(count) + " only the window is known.",
     other: (count) => samples(count) + " are of requests beyond the first 65,536, which are only counted.",
-    inReport: "Reports have no list of requests: open the capture with pyrometer serve.",
+    listed: (rows, all) => rows + " of " + counted("request")(all) + " are listed.",
+    noPieces: "A report has the pieces of its 20 slowest requests.",
+    inReport:
+      "This report has no requests: none were recorded, or it is of chosen threads, processes, states or frames.",
     none:
       "No requests were recorded: start with --context guessed-requests, or --context NAME, a ContextVar such as request_id.",
   },

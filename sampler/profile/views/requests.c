@@ -472,7 +472,7 @@ static int compare_starts(const void *left, const void *right)
 
 enum err_code request_pieces_init(struct request_pieces *pieces,
                                   const struct profile_snapshot *snapshot, function_id mark,
-                                  struct err *err)
+                                  size_t most, struct err *err)
 {
     function_id *marks = NULL;
     size_t room = 0;
@@ -515,10 +515,10 @@ enum err_code request_pieces_init(struct request_pieces *pieces,
         request_pieces_deinit(pieces);
         return rc;
     }
-    if (pieces->count > REQUEST_MAX_PIECES) {
+    if (pieces->count > most) {
         qsort(pieces->items, pieces->count, sizeof *pieces->items, compare_lengths);
-        pieces->left_out = pieces->count - REQUEST_MAX_PIECES;
-        pieces->count = REQUEST_MAX_PIECES;
+        pieces->left_out = pieces->count - most;
+        pieces->count = most;
     }
     if (pieces->count)
         qsort(pieces->items, pieces->count, sizeof *pieces->items, compare_starts);

@@ -92,10 +92,10 @@ struct request_pieces {
     } * items;
 };
 
-/* Windows that have lost the order of their samples have no pieces. */
+/* Keeps at most `most`.  Windows that have lost the order of their samples have no pieces. */
 MUST_CHECK enum err_code request_pieces_init(struct request_pieces *pieces,
                                              const struct profile_snapshot *snapshot,
-                                             function_id mark, struct err *err);
+                                             function_id mark, size_t most, struct err *err);
 void request_pieces_deinit(struct request_pieces *pieces);
 
 /* By node: the mark of the value that its samples work for; 0: none, or they are idle.  free() it. */

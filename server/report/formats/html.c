@@ -4,6 +4,7 @@
 #include "sampler/base/buffer.h"
 #include "sampler/base/compress.h"
 #include "sampler/profile/profile.h"
+#include "sampler/profile/views/frame_filters.h"
 #include "sampler/profile/views/states.h"
 #include "sampler/profile/views/view.h"
 #include "server/report/embedded.h"
@@ -18,6 +19,7 @@
 #include "server/wire/json.h"
 #include "server/wire/kept_rows.h"
 #include "server/wire/quality.h"
+#include "server/wire/requests.h"
 #include "server/wire/session.h"
 #include "server/wire/tree.h"
 
@@ -91,13 +93,20 @@ static void write_origin(struct json *json, const struct report_source *source)
     report_header_write(source->header, json);
 }
 
+/* Filters of frames leave out samples of requests, which then seem to be shorter. */
+static bool has_durations(const struct report_source *source)
+{
+    const struct frame_filters *const filters = source->header->filters;
+    return source->header->is_of_time && !(filters && filters->count > 0);
+}
+
 /* Names of what is not in the report are not in the file.  Of the processes, those have names of which the memory is shown. */
 static enum err_code write_tree(struct json *json, const struct report_source *source,
                                 const struct timed *timed, struct err *err)
 {
     const struct view_query *const query = source->query;
     struct kept_rows kept;
-    const enum err_code rc = kept_rows_init(&kept, source->snapshot, err);
+    enum err_code rc = kept_rows_init(&kept, source->snapshot, err);
     if (rc)
         return rc;
     for (size_t part = 0; part < timed->part_count; part++)
@@ -109,7 +118,11 @@ static enum err_code write_tree(struct json *json, const struct report_source *s
             kept_rows_process(&kept, id);
     json_key(json, "tree");
     tree_write(json, source->snapshot, source->session->epoch, 0, &kept);
+    if (has_durations(source))
+        rc = requests_write_durations(json, source->snapshot, &kept, err);
     kept_rows_deinit(&kept);
+    if (rc)
+        return rc;
 
     /* Cells have a column of what a sample stands for only where it differs. */
     const bool has_periods = source->header->has_periods;
@@ -200,6 +213,11 @@ static enum err_code write_profile(const struct report_source *source, const str
         rc = embedded_write_heat(&json, source, err);
     if (!rc)
         rc = embedded_write_memory(&json, source, err);
+    /* Rows name what any thread did. */
+    const struct report_header *const header = source->header;
+    if (!rc && has_durations(source) && header->has_all_processes &&
+        header->thread_count == 0 && !state_condition_is_set(&header->states))
+        rc = requests_write_embedded(&json, source->snapshot, source->query, err);
     if (!rc)
         rc = embedded_write_sources(&json, source, page->bounds, err);
     json_end(&json);

@@ -1,9 +1,12 @@
 """Requests: how long each value of a ContextVar lasts, and which samples a choice of them keeps, on every interpreter."""
 
+import base64
 import concurrent.futures
+import gzip
 import json
 import os
 import pathlib
+import re
 import sys
 import urllib.parse
 
@@ -164,6 +167,40 @@ class Choice(Test):
             self.assertEqual(code, 0, process.output())
         process, code = run_program("replay", path, "--slowest", "5", "--collapsed", "-o", "-")
         self.assert_refused(process, code, 2, "--context NAME")
+
+    def report(self, *options):
+        path = file_in("requests-choice.html")
+        process, code = run_program("replay", self.capture, "--flamegraph", "-o", path, *options)
+        self.assertEqual(code, 0, process.output())
+        page = pathlib.Path(path).read_text("utf-8")
+        data = re.search(r'id="profile-data"[^>]*>([^<]*)<', page).group(1)
+        return json.loads(gzip.decompress(base64.b64decode(data)))
+
+    def test_a_report_has_the_requests(self):
+        """The page without a server has the answers of /requests, and of each context how long its request took."""
+        report = self.report()
+        with Live("serve", self.capture) as live:
+            there = live.get("/sessions/1/requests?limit=50")
+            mark = there["rows"][0]["mark"]
+            pieces = live.get("/sessions/1/requests?limit=1&function=%d" % mark)["pieces"]
+        here = report["requests"]
+        for name in ("requests", "whole", "cut", "samples", "percentiles", "histogram", "scatter", "chosen"):
+            self.assertEqual(here[name], there[name], name)
+        self.assertEqual(here["rows"][:50], there["rows"])
+        longest = here["waterfalls"][0]["pieces"]
+        self.assertEqual(len(longest), min(100, len(pieces)))
+        self.assertTrue(all(piece in pieces for piece in longest))
+        durations = dict(zip(report["request_durations"]["function"], report["request_durations"]["ns"]))
+        self.assertEqual(len(durations), here["requests"])
+        for row in here["rows"]:
+            self.assertAlmostEqual(durations[row["mark"]] / 1e9, row["duration"], places=9)
+
+        slow = self.report("--slower-than", "100ms")
+        self.assertEqual(set(slow["request_durations"]["function"]), {mark for mark, ns in durations.items() if ns >= 1e8})
+        self.assertTrue(all(row["duration"] >= 0.1 for row in slow["requests"]["rows"]))
+        some = self.report("--focus", "fetch")
+        self.assertFalse({"requests", "request_durations"} & set(some), "what a filter leaves of a request is not its duration")
+        self.assertNotIn("requests", self.report("--parts", "running"))
 
     def test_the_interface(self):
         """GET /requests has the slow ones as its first rows, and /view keeps their samples."""

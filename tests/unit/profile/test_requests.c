@@ -227,7 +227,7 @@ static void a_request_has_its_pieces_in_the_order_of_time(void **state)
     made_seal(profile, 1);
     struct profile_snapshot snapshot = made_snapshot(profile);
     const function_id mark = made_function(profile, "<context id: a>", "~", 0);
-    assert_ok(request_pieces_init(&pieces, &snapshot, mark, NULL), NULL);
+    assert_ok(request_pieces_init(&pieces, &snapshot, mark, REQUEST_MAX_PIECES, NULL), NULL);
     assert_int_equal(pieces.count, 3);
     assert_int_equal(pieces.left_out, 0);
     assert_int_equal(pieces.items[0].start_ns, MS(99));
@@ -241,7 +241,7 @@ static void a_request_has_its_pieces_in_the_order_of_time(void **state)
     assert_int_equal(pieces.items[2].start_ns, MS(129));
     assert_int_not_equal(pieces.items[2].top, pieces.items[0].top);
     request_pieces_deinit(&pieces);
-    assert_ok(request_pieces_init(&pieces, &snapshot, 0, NULL), NULL);
+    assert_ok(request_pieces_init(&pieces, &snapshot, 0, REQUEST_MAX_PIECES, NULL), NULL);
     assert_int_equal(pieces.count, 0);
     request_pieces_deinit(&pieces);
     profile_snapshot_release(&snapshot);
@@ -259,7 +259,7 @@ static void a_long_request_has_its_longest_pieces(void **state)
     made_seal(profile, 30);
     struct profile_snapshot snapshot = made_snapshot(profile);
     const function_id mark = made_function(profile, "<context id: a>", "~", 0);
-    assert_ok(request_pieces_init(&pieces, &snapshot, mark, NULL), NULL);
+    assert_ok(request_pieces_init(&pieces, &snapshot, mark, REQUEST_MAX_PIECES, NULL), NULL);
     assert_int_equal(pieces.count, REQUEST_MAX_PIECES);
     assert_int_equal(pieces.left_out, 50);
     for (size_t i = 1; i < pieces.count; i++)

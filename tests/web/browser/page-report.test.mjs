@@ -4,7 +4,9 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { TEXT } from "../../../web/text/session.js";
 import { createProgram } from "../support/made-up-program.mjs";
+import { withRequests } from "../support/made-up-requests.mjs";
 import { reportPage } from "../support/mock-server.mjs";
 import { assertQuiet, browser, bundled, byId, click, dragStrip, drawn, folder, inAllParts, part, samplesShown,
   shownNumber, textOf } from "../support/open-page.mjs";
@@ -96,6 +98,37 @@ test("a report opens from a file, without a server, and filters threads by itsel
   await click(page, "quality-open");
   await page.until(byId("measure-read_bytes") + "?.textContent.endsWith('MiB')");
   assert.ok(await page.evaluate(byId("download-collapsed") + " !== null"));
+  assertQuiet(page);
+  await page.close();
+});
+
+test("a report has its requests, and a band of them is kept in every view, without a server", async () => {
+  const program = createProgram({ threads: 8, now: () => 0 });
+  program.advance(5);
+  const path = join(folder, "requests.html");
+  const selection = { text: "", whole: true, duration_s: 5, session_s: 5, samples: 2000, seconds: 40,
+    process_count: 1 };
+  const report = { ...withRequests(program.report({})), selection };
+  writeFileSync(path, reportPage(bundled, report));
+  // Two of four cells are of the slow request, the third is of the other.
+  const samplesOf = (rests) => report.cells.count.reduce((sum, n, i) => sum + (rests.includes(i % 4) ? n : 0), 0);
+  const page = await browser.open("file://" + path + ALL + "&view=requests");
+  const rows = "document.querySelectorAll('[data-testid=request]')";
+  await page.until(rows + ".length === 2");
+  assert.match(await textOf(page, "requests-summary"), /^61 requests.*50 % 8\.0 ms.*95 % 120 ms/);
+  await page.evaluate(rows + "[0].querySelector('.task-open').click()");
+  await page.until("document.querySelectorAll('.waterfall li').length === 3");
+  await page.evaluate(rows + "[1].querySelector('.task-open').click()");
+  await page.until("document.querySelector('.task-stack')?.textContent === " + JSON.stringify(TEXT.requests.noPieces));
+  await page.evaluate("document.querySelectorAll('[data-testid=request-bar]')[2].click()");
+  await page.until(rows + ".length === 1 && location.hash.includes('took=0.1~')");
+  await page.evaluate("document.querySelector('[data-testid=view] [data-value=flame]').click()");
+  await page.until(shownNumber + " === " + samplesOf([0, 1]));
+  await page.evaluate("document.querySelector('[data-testid=view] [data-value=requests]').click()");
+  await click(page, "requests-compare");
+  await page.until("location.hash.includes('view=diff')");
+  await page.until(byId("diff") + ".innerText.replaceAll(',', '').includes('" + samplesOf([2])
+    + " samples in the baseline " + samplesOf([0, 1]) + " in the current profile')");
   assertQuiet(page);
   await page.close();
 });

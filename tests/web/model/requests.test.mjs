@@ -3,8 +3,9 @@ import test from "node:test";
 import { formatAddress, parseAddress } from "../../../web/model/page/address.js";
 import { isSameQuestion, questionOf } from "../../../web/model/page/questions.js";
 import { createState } from "../../../web/model/page/state.js";
+import { isInBand } from "../../../web/model/profile/contexts.js";
 import { PARTS, shownParts } from "../../../web/model/profile/parts.js";
-import { bandText, emptyRequests, isInBand, missingText, percentileTexts, requestRows, requestsReason, slowestBand,
+import { bandText, emptyRequests, missingText, percentileTexts, requestRows, requestsReason, slowestBand,
   waterfallOf } from "../../../web/model/threads/requests.js";
 import { queryText } from "../../../web/source/requests.js";
 import { TEXT } from "../../../web/text/session.js";
@@ -64,7 +65,9 @@ test("what is missing is said, and why there is nothing", () => {
     /^2 requests began .* Of 1 request .* 7 samples/);
   assert.equal(requestsReason(emptyRequests(), {}, true), TEXT.requests.none);
   assert.equal(requestsReason(requestsAnswer(), {}, true), null);
-  assert.equal(requestsReason(requestsAnswer(), {}, false), TEXT.requests.inReport);
+  assert.equal(requestsReason(emptyRequests(), {}, false), TEXT.requests.inReport);
+  assert.equal(missingText({ ...emptyRequests(), chosen: 70, rows: requestsAnswer().rows }),
+    "2 of 70 requests are listed.");
 });
 
 test("a band is in the address and in every question, and shows what is idle", () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { addCellParts, viewOfCells } from "../../../web/model/profile/cells.js";
+import { addCellFacts, viewOfCells } from "../../../web/model/profile/cells.js";
 import { PARTS } from "../../../web/model/profile/parts.js";
 import { axisMarks, continuesTimeline, emptyTimeline, rangeText, slotAt, snapRange, stackedLayers, timeLabel,
   timelineOfCells, timelineSpan, withTimeline } from "../../../web/model/time/timeline.js";
@@ -27,7 +27,7 @@ test("news take the place of the slots there were; those of another width do not
 test("a report makes the same of its cells, whole or by thread, and answers for a range", () => {
   const program = made(4);
   const report = program.report({});
-  addCellParts(report);
+  addCellFacts(report);
   for (const threads of [[], [1, 2]]) {
     assert.deepEqual(timelineOfCells(report, threads).slots.map(({ start, parts, inGc }) => ({ start, parts, inGc })),
       withTimeline(emptyTimeline(), program.timeline({ threads })).slots.map(({ start, parts, inGc }) => ({ start,

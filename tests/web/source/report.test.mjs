@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
-import { addCellParts, createAsked, threadsOfCells, viewOfCells } from "../../../web/model/profile/cells.js";
+import { addCellFacts, createAsked, threadsOfCells, viewOfCells } from "../../../web/model/profile/cells.js";
 import { foldedStacks, stackText } from "../../../web/model/profile/folded.js";
 import { applyTree, createProfile } from "../../../web/model/profile/profile.js";
 import { keptRuns } from "../../../web/model/profile/runs.js";
@@ -12,7 +12,7 @@ function recorded() {
   const program = createProgram({ threads: 5, now: () => 0 });
   program.advance(3);
   const report = program.report({});
-  addCellParts(report);
+  addCellFacts(report);
   return { program, report };
 }
 

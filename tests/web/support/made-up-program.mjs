@@ -1,7 +1,7 @@
 // A program that does not exist, sampled: threads that do three kinds of work, grow new stacks as time passes, and have
 // functions with hostile names. Deterministic apart from the clock it is advanced by.
 
-import { addCellParts, slotsInRange } from "../../../web/model/profile/cells.js";
+import { addCellFacts, slotsInRange } from "../../../web/model/profile/cells.js";
 import { partOf, PARTS, partSet } from "../../../web/model/profile/parts.js";
 import { addState, createSums, STATE_FACTS, stateMatches, stateQuery } from "../../../web/model/profile/states.js";
 import { readWait } from "../../../web/model/profile/wait-causes.js";
@@ -495,7 +495,7 @@ export function createProgram(
 
   function gil({ threads: wanted = [], from = null, to = null }) {
     const made = report({});
-    addCellParts(made);
+    addCellFacts(made);
     return { epoch, generation, ...gilOfCells(made, wanted, slotsInRange(made, { from, to })) };
   }
 

@@ -38,3 +38,32 @@ export function requestsAnswer() {
     ],
   };
 }
+
+// A report with these two requests: half of the cells are of the slow one, a quarter of the other.
+export function withRequests(report) {
+  const { tree, cells } = report;
+  const marks = ["<context request_id: 4711.a>", "<context request_id: 4712>"].map((name) => {
+    tree.functions.name.push(tree.strings.values.push(name) - 1);
+    tree.functions.file.push(tree.strings.values.indexOf("~") < 0
+      ? tree.strings.values.push("~") - 1
+      : tree.strings.values.indexOf("~"));
+    tree.functions.line.push(0);
+    return tree.functions.name.length - 1 + tree.functions.first;
+  });
+  const marked = new Map();
+  cells.node = cells.node.map((node, i) => {
+    if (i % 4 === 3) return node;
+    const mark = marks[i % 4 === 2 ? 1 : 0];
+    const key = node + " " + mark;
+    if (!marked.has(key)) {
+      tree.nodes.function.push(mark);
+      tree.nodes.line.push(0);
+      marked.set(key, tree.nodes.parent.push(node) - 1 + tree.nodes.first);
+    }
+    return marked.get(key);
+  });
+  const { pieces, pieces_left_out: leftOut, ...requests } = requestsAnswer();
+  const rows = requests.rows.map((row, i) => ({ ...row, mark: marks[i] }));
+  return { ...report, request_durations: { function: marks, ns: [160000000, 8000000] },
+    requests: { ...requests, rows, waterfalls: [{ mark: marks[0], pieces_left_out: leftOut, pieces }] } };
+}

@@ -1,15 +1,18 @@
 // The data of a report: cells (thread, state, node[, slot of time]) -> count, queried as the server is. Their parts follow from states and nodes.
 
+import { createDurationAt, isInBand } from "./contexts.js";
 import { createPartAt, partSet } from "./parts.js";
 import { applyTree, createProfile } from "./profile.js";
 import { addState, createSums, stateMatches, stateQuery } from "./states.js";
 
-// Adds to every cell of a report its part: a number of PARTS.
-export function addCellParts({ cells, tree }) {
+// Adds to every cell of a report its part, a number of PARTS; and to the report durationAt(node) of createDurationAt().
+export function addCellFacts(report) {
+  const { cells, tree } = report;
   const profile = createProfile();
   applyTree(profile, tree);
   const partAt = createPartAt(profile);
   cells.part = Uint8Array.from(cells.node, (node, i) => partAt(cells.state[i], node));
+  report.durationAt = createDurationAt(profile, report.request_durations ?? { function: [], ns: [] });
 }
 
 // For every slot of time whether it is in the range; null when all are, or when the report does not tell times apart.
@@ -20,15 +23,23 @@ export function slotsInRange(report, range) {
   );
 }
 
+// A predicate that is true if a node's samples are of the requests that took so long, or, `rest`, of the others.
+export function createTook({ durationAt }, { took = null, rest = false }) {
+  if (took === null) return () => true;
+  return (node) => !Number.isNaN(durationAt(node)) && isInBand(took, durationAt(node)) !== rest;
+}
+
 // A predicate that is true if cell number i is asked for: of these threads (ids; all when there are none), words of
-// states and of parts.
-export function createAsked({ cells }, { threads, states, parts = [] }) {
+// states and of parts, and requests.
+export function createAsked(report, { threads, states = [], parts = [], took = null, rest = false }) {
+  const { cells } = report;
   const query = stateQuery(states);
   const within = partSet(parts);
   const wanted = new Set(threads);
+  const isTook = createTook(report, { took, rest });
   return (i) =>
     (wanted.size === 0 || wanted.has(cells.thread[i])) && stateMatches(cells.state[i], query)
-    && (within === null || within[cells.part[i]]);
+    && (within === null || within[cells.part[i]]) && isTook(cells.node[i]);
 }
 
 // -> what /view answers, for {threads, states, parts} and a range {from, to}
@@ -57,13 +68,14 @@ function secondsPerSample(report) {
   return samples > 0 ? seconds / samples : NaN;
 }
 
-// -> Map of thread id -> sums of what it was doing
-export function threadsOfCells(report, range = null) {
-  const within = slotsInRange(report, range);
+// -> Map of thread id -> sums of what it was doing; asked: {from, to, took}, or null
+export function threadsOfCells(report, asked = null) {
+  const within = slotsInRange(report, asked);
+  const isTook = createTook(report, asked ?? {});
   const threads = new Map();
-  const { thread, state, part, count, slot } = report.cells;
+  const { thread, state, part, node, count, slot } = report.cells;
   for (let i = 0; i < thread.length; i += 1) {
-    if (within !== null && !within[slot[i]]) continue;
+    if ((within !== null && !within[slot[i]]) || !isTook(node[i])) continue;
     if (!threads.has(thread[i])) threads.set(thread[i], createSums());
     addState(threads.get(thread[i]), state[i], part[i], count[i]);
   }

@@ -3,6 +3,7 @@
 
 import { functionText, isSynthetic } from "./frames.js";
 import { functionCount, nodeCount } from "./profile.js";
+import { waitOf } from "./waits.js";
 
 const CONTEXT_MARK = /^<context ([^: >]+)(?:: (.*)| (unset|other))>$/s;
 
@@ -22,6 +23,31 @@ export const isContext = (profile, functionId) => contextOf(profile, functionId)
 // The text that filters match: "request_id: 4711"; "" of every other function.
 export function contextText(profile, functionId) {
   return isContext(profile, functionId) ? functionText(profile, functionId).slice("<context ".length, -1) : "";
+}
+
+// Threads wait like this between requests: a variable often keeps its value when the request is over.
+const BETWEEN_REQUESTS = ["event loop", "idle worker", "threads", "terminal"];
+
+// Is this duration, in seconds, one of the band?
+/** @param {TimeRange | null} band @param {number} seconds */
+export function isInBand(band, seconds) {
+  return band !== null && seconds >= band.from - 1e-9 && (band.to === null || seconds < band.to - 1e-9);
+}
+
+// -> durationAt(node): how many seconds the request took that samples of the node are of; NaN: they are of none.
+// durations: {function, ns}, columns. sampler/profile/views/requests.h has the same rule.
+/** @param {Profile} profile @param {{function: number[], ns: number[]}} durations */
+export function createDurationAt(profile, durations) {
+  const seconds = new Map(durations.function.map((id, row) => [id, durations.ns[row] / 1e9]));
+  const functions = profile.nodeFunction.values;
+  const waits = new Map();
+  return (node) => {
+    const id = functions[node];
+    if (!waits.has(id)) waits.set(id, waitOf(profile, id));
+    const wait = waits.get(id);
+    if (wait === null) return seconds.get(id) ?? NaN;
+    return BETWEEN_REQUESTS.includes(wait.cause) ? NaN : seconds.get(functions[profile.nodeParent.values[node]]) ?? NaN;
+  };
 }
 
 // Samples by what their threads worked for, the most first: [{text (of filters), variable, kind, value, samples}]. counted(node): its samples count.

@@ -50,3 +50,10 @@ export function keptRuns({ runs = [] }, ids) {
   }
   return runsOfAnswer(key, { ...kept, start, end });
 }
+
+// The runs whose nodes are kept.
+export function runsOfNodes(runs, isKept) {
+  const columns = ["start", "end", "node", "state", "ordered", "runs"];
+  return { ...runs,
+    ...Object.fromEntries(columns.map((name) => [name, runs[name].filter((_, i) => isKept(runs.node[i]))])) };
+}

@@ -3,6 +3,7 @@
 import { TEXT } from "../../text/session.js";
 import { formatCount, formatDuration } from "../base/numbers.js";
 import { baseName, visibleText } from "../base/text.js";
+import { isInBand } from "../profile/contexts.js";
 import { PARTS } from "../profile/parts.js";
 
 // A waterfall has so many lanes; the pieces of further threads are in the last one.
@@ -15,10 +16,14 @@ export function emptyRequests() {
     pieces: [] };
 }
 
-// Is this duration, in seconds, one of the band?
-/** @param {TimeRange | null} band @param {number} from */
-export function isInBand(band, from) {
-  return band !== null && from >= band.from - 1e-9 && (band.to === null || from < band.to - 1e-9);
+// The answer of /requests, by what a report holds of it. Rows and pieces are there of some requests only.
+export function requestsOfReport(report, took, mark) {
+  const { requests, request_durations: durations } = report;
+  const isChosen = (seconds) => took === null || isInBand(took, seconds);
+  const opened = requests.waterfalls.find((one) => one.mark === mark);
+  return { ...requests, chosen: durations.ns.filter((ns) => isChosen(ns / 1e9)).length,
+    rows: requests.rows.filter(({ duration }) => isChosen(duration)), pieces: opened?.pieces ?? [],
+    pieces_left_out: opened?.pieces_left_out ?? 0 };
 }
 
 /** @param {TimeRange} band */
@@ -111,16 +116,17 @@ export function waterfallOf({ pieces }) {
 
 // Sentences that say what is missing.
 /** @param {RequestsAnswer} answer */
-export function missingText({ cut, rough, other, rows }) {
-  return [rows.some((row) => row.guessed) ? TEXT.requests.guessed : "",
-    cut > 0 ? TEXT.requests.cut(formatCount(cut)) : "", rough > 0 ? TEXT.requests.rough(formatCount(rough)) : "",
-    other > 0 ? TEXT.requests.other(formatCount(other)) : ""].filter(Boolean).join(" ");
+export function missingText({ cut, rough, other, rows, chosen }) {
+  return [rows.length < chosen ? TEXT.requests.listed(formatCount(rows.length), formatCount(chosen)) : "",
+    rows.some((row) => row.guessed) ? TEXT.requests.guessed : "", cut > 0 ? TEXT.requests.cut(formatCount(cut)) : "",
+    rough > 0 ? TEXT.requests.rough(formatCount(rough)) : "", other > 0 ? TEXT.requests.other(formatCount(other)) : ""]
+    .filter(Boolean).join(" ");
 }
 
 // Why there are no requests to show, or null.
 /** @param {RequestsAnswer} answer @param {object | null} session @param {boolean} live */
 export function requestsReason({ requests }, session, live) {
   if (session === null) return "";
-  if (!live) return TEXT.requests.inReport;
-  return requests > 0 ? null : TEXT.requests.none;
+  if (requests > 0) return null;
+  return live ? TEXT.requests.none : TEXT.requests.inReport;
 }

@@ -1,6 +1,7 @@
 // The parts of time over time, as in /timeline: slots of one width, each with its true start and end.
 
 import { TEXT } from "../../text/session.js";
+import { createAsked } from "../profile/cells.js";
 import { PARTS } from "../profile/parts.js";
 
 const IN_GC = 8;
@@ -35,16 +36,16 @@ export function withTimeline(timeline, answer) {
 }
 
 // The timeline by a report's own cells, which say in which of its `slots` ({start, end}) and of PARTS they are.
-export function timelineOfCells(report, threads) {
+export function timelineOfCells(report, threads, took = null) {
   const { start, end } = report.slots;
-  const wanted = new Set(threads);
+  const isAsked = createAsked(report, { threads, took });
   const slots = start.map((from, i) => ({ slot: i, start: from, end: end[i], samples: 0, parts: PARTS.map(() => 0),
     inGc: 0 })
   );
   const { cells } = report;
   for (let i = 0; i < cells.node.length; i += 1) {
     const slot = slots[cells.slot[i]];
-    if (slot === undefined || (wanted.size > 0 && !wanted.has(cells.thread[i]))) continue;
+    if (slot === undefined || !isAsked(i)) continue;
     slot.samples += cells.count[i];
     slot.parts[cells.part[i]] += cells.count[i];
     if (cells.state[i] & IN_GC) slot.inGc += cells.count[i];

@@ -1,7 +1,8 @@
 // Requests: how long they took, when, the slowest ones, and what one of them did.
 
 import { formatCount, formatDuration } from "../../model/base/numbers.js";
-import { bandText, isInBand } from "../../model/threads/requests.js";
+import { isInBand } from "../../model/profile/contexts.js";
+import { bandText } from "../../model/threads/requests.js";
 import { TEXT } from "../../text/session.js";
 import { el, isInUse, isolated, setText, soft } from "../elements/dom.js";
 
@@ -103,7 +104,7 @@ export function createRequestsView(root, dispatch) {
     return bar;
   }
 
-  function rowOf(row, waterfall, isOpen) {
+  function rowOf(row, { waterfall, pending }, isOpen) {
     const open = () => dispatch({ type: "request", mark: isOpen ? 0 : row.mark });
     const only = () => change({ view: "flame", filters: ["focus " + row.term] });
     const line = el("tr", { "data-testid": "request" },
@@ -117,7 +118,7 @@ export function createRequestsView(root, dispatch) {
       el("td", { "data-head": TEXT.requests.heads[3] }, row.waits.join(", ")), placeCell(4, row.line, change),
       placeCell(5, row.view, change));
     if (!isOpen) return [line];
-    const detail = waterfall === null ? soft(TEXT.requests.reading) : waterfallElement(waterfall);
+    const detail = waterfall === null ? soft(pending) : waterfallElement(waterfall);
     return [line, el("tr", { class: "task-stack" }, el("td", { colspan: "6" }, detail))];
   }
 
@@ -156,7 +157,7 @@ export function createRequestsView(root, dispatch) {
       scatter.replaceChildren(scatterOf(requests.answer));
       // A row that is pointed at or has the focus stays where it is.
       if (!isHeld)
-        body.replaceChildren(...requests.rows.flatMap((row) => rowOf(row, requests.waterfall, row.mark === opened)));
+        body.replaceChildren(...requests.rows.flatMap((row) => rowOf(row, requests, row.mark === opened)));
     },
   };
 }

@@ -1,5 +1,5 @@
 /* Embedded parts of reports beside the profile: text of source files, instructions, bins of 20
- * ms. */
+ * ms, requests. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +10,8 @@
 #include "server/report/embedded.h"
 #include "server/report/report.h"
 #include "server/wire/json.h"
+#include "server/wire/kept_rows.h"
+#include "server/wire/requests.h"
 #include "tests/support/made_profile.h"
 #include "tests/support/sample_session.h"
 #include "tests/support/source_folder.h"
@@ -247,12 +249,77 @@ static void a_report_has_so_many_instructions(void **state)
     profile_destroy(profile);
 }
 
+/* One request of `count` samples of 1 ms each, in so many pieces at least. */
+static void put_request(struct profile *profile, thread_id thread, unsigned number,
+                        uint64_t at_ns, uint32_t count, unsigned pieces)
+{
+    for (unsigned i = 0; i < pieces; i++) {
+        char stack[128];
+        snprintf(stack, sizeof stack, "main;work%u;<context id: r%u>", i % 2, number);
+        made_add_at(profile, thread, stack, at_ns + (uint64_t)i * count * NS_PER_MS, NS_PER_MS,
+                    count);
+    }
+}
+
+static void a_report_has_the_slowest_requests_some_of_each_duration_and_all_durations(
+    void **state)
+{
+    enum { QUICK = 5000, SLOW = 30 };
+    struct profile *const profile = made_profile();
+    const thread_id thread = made_thread(profile, 1, 1);
+    uint64_t at_ns = 100 * NS_PER_MS;
+    (void)state;
+    profile_set_period(profile, NS_PER_MS);
+    for (unsigned i = 0; i < QUICK; i++, at_ns += 4 * NS_PER_MS)
+        put_request(profile, thread, i, at_ns, 1 + i % 3, 1);
+    for (unsigned i = QUICK; i < QUICK + SLOW; i++, at_ns += 400 * NS_PER_MS)
+        put_request(profile, thread, i, at_ns, 1, 300);
+    made_seal(profile, at_ns / NS_PER_S + 2);
+    struct profile_snapshot snapshot = made_snapshot(profile);
+
+    struct buffer text = { 0 };
+    struct json json;
+    struct err err = { 0 };
+    struct kept_rows kept;
+    const struct view_query everything = { 0 };
+    json_init(&json, &text);
+    json_object(&json);
+    assert_ok(kept_rows_init(&kept, &snapshot, &err), &err);
+    for (node_id node = 1; node < snapshot.sizes.nodes; node += 2)
+        kept_rows_cell(&kept, thread, node);
+    assert_ok(requests_write_embedded(&json, &snapshot, &everything, &err), &err);
+    assert_ok(requests_write_durations(&json, &snapshot, &kept, &err), &err);
+    json_end(&json);
+    assert_ok(json_finish(&json, &err), &err);
+    assert_non_null(buffer_string(&text));
+    assert_int_equal(count(&text, "\"requests\":5030,"), 1);
+    assert_int_equal(count(&text, "\"chosen\":5030,"), 1);
+    /* 30 slow ones, 20 of 3 ms to be 50, and 4 of each of the three short durations. */
+    assert_int_equal(count(&text, "\"variable\":"), 50 + 3 * REQUESTS_EMBEDDED_OF_BIN);
+    assert_int_equal(count(&text, "\"pieces_left_out\":200"), REQUESTS_EMBEDDED_WATERFALLS);
+    assert_int_equal(count(&text, "\"cause\":null"),
+                     REQUESTS_EMBEDDED_WATERFALLS * REQUESTS_EMBEDDED_PIECES);
+    const char *const ns = strstr(text.data, "\"ns\":[");
+    assert_non_null(ns);
+    size_t durations = 1;
+    for (const char *at = ns; (at = strchr(at, ',')); at++)
+        durations++;
+    /* About a half is kept; the slow ones have two nodes, one of which is. */
+    assert_true(durations >= QUICK / 2 + SLOW / 2 && durations < QUICK / 2 + 2 * SLOW);
+    buffer_deinit(&text);
+    kept_rows_deinit(&kept);
+    profile_snapshot_release(&snapshot);
+    profile_destroy(profile);
+}
+
 #define WITH_WORLD(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
-TEST_GROUP(WITH_WORLD(a_report_has_its_hottest_files_whole_or_cut),
-           WITH_WORLD(a_report_has_no_text_where_it_was_left_out_or_has_no_room),
-           WITH_WORLD(a_heat_map_has_all_files_whole_and_is_all_one_is_missing),
-           WITH_WORLD(a_heat_map_has_so_much_text),
-           WITH_WORLD(a_report_has_the_instructions_of_its_hottest_files),
-           WITH_WORLD(a_report_has_so_many_instructions),
-           WITH_WORLD(a_report_has_the_last_seconds_of_its_heat_map))
+TEST_GROUP(
+    WITH_WORLD(a_report_has_its_hottest_files_whole_or_cut),
+    WITH_WORLD(a_report_has_no_text_where_it_was_left_out_or_has_no_room),
+    WITH_WORLD(a_heat_map_has_all_files_whole_and_is_all_one_is_missing),
+    WITH_WORLD(a_heat_map_has_so_much_text),
+    WITH_WORLD(a_report_has_the_instructions_of_its_hottest_files),
+    WITH_WORLD(a_report_has_so_many_instructions),
+    WITH_WORLD(a_report_has_the_last_seconds_of_its_heat_map),
+    cmocka_unit_test(a_report_has_the_slowest_requests_some_of_each_duration_and_all_durations))
