@@ -118,6 +118,27 @@ else:
 """
 
 
+# As fast as a thread can: a gigabyte that stays, and a hundred thousand mappings that do not.
+FAST = RESIDENT + """
+kept = []
+def touches():
+    kept.append(bytearray(1 << 30))
+def maps():
+    for _ in range(100000):
+        memory = mmap.mmap(-1, PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        memory[0] = 1
+        memory.close()
+resident()
+print("READY", flush=True)
+signal.sigwait([signal.SIGUSR1])
+before = resident()
+touches()
+grown = resident() - before
+maps()
+print("GROWN " + json.dumps({"touches": grown, "maps": 100000 * PAGE}), flush=True)
+signal.pause()
+"""
+
 # A part of the memory comes in huge pages, where the kernel has some left.
 HUGE = """
 import json, mmap, os, signal
@@ -250,6 +271,16 @@ class Kernel(Test):
         self.assertGreater(huge, said["huge"] / 4, where)
         self.assertAlmostEqual((huge + rest) / said["huge"], 1, delta=0.25, msg=where)
         self.assertAlmostEqual(grown.bytes_of("small") / said["small"], 1, delta=0.1, msg=where)
+
+
+    def test_a_gigabyte_and_many_mappings_in_a_second(self):
+        capture = file_in("fast.pyro")
+        with victim(script("fast", FAST)) as target:
+            grown = Grown(target, "-e", "page-faults,returned", "--binary=" + capture)
+        grown.check(self)
+        grown.read(self, capture, "returned")
+        self.assertLess(grown.bytes_of("touches"), MIB)
+        self.assertAlmostEqual(grown.bytes_of("maps") / grown.said["maps"], 1, delta=0.1)
 
 
 class Reports(Test):
