@@ -468,8 +468,8 @@ class End(Test):
         with open(quality, encoding="utf-8") as file:
             quality = json.load(file)
         self.assertGreater(quality["samples"], 0)
-        # An interpreter that ends takes some milliseconds to tear itself down, on a busy machine a few more.
-        self.assertLessEqual(sum(quality["failed"].values()), 6, quality)
+        # An interpreter that ends takes some milliseconds to free its memory; without a processor meanwhile it stays there longer.
+        self.assertLessEqual(sum(quality["failed"].values()), 20, quality)
 
     def test_a_program_of_milliseconds(self):
         """It is seen, without failures, and its exit code is ours; or it has ended before, and that is said."""
