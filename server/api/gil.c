@@ -46,6 +46,5 @@ static enum err_code write_gil(const struct session_request *asked, struct json 
 enum err_code api_get_gil(const struct handler_context *handler, struct response *response,
                           struct err *err)
 {
-    return session_request_answer(handler, QUERY_FROM | QUERY_TO | QUERY_THREAD | QUERY_PROCESS,
-                                  write_gil, response, err);
+    return session_request_answer(handler, QUERY_VIEW, write_gil, response, err);
 }

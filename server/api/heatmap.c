@@ -1,6 +1,8 @@
 #include "sampler/base/clock.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/series.h"
+#include "sampler/profile/views/view_query.h"
+#include "sampler/profile/views/view_series.h"
 #include "sampler/session.h"
 #include "server/api/api.h"
 #include "server/api/handler_context.h"
@@ -10,7 +12,7 @@
 #include "server/wire/heat.h"
 
 /* Columns of an answer, and how many there are if the client does not say from when. */
-enum { MAX_SECONDS = 900, USUAL_SECONDS = 300 };
+enum { MAX_SECONDS = VIEW_SERIES_MAX_SECONDS, USUAL_SECONDS = 300 };
 
 /* Whole seconds, from first to before end. */
 struct range {
@@ -33,8 +35,11 @@ static enum err_code write_heatmap(const struct session_request *asked, struct j
         range.first = range.end;
 
     struct series series;
-    const enum err_code rc = profile_copy_series(session_entry_profile(asked->entry),
-                                                 range.first, range.end, &series, err);
+    const enum err_code rc =
+        view_query_leaves_out_spots(query)
+            ? view_series_init(&series, &asked->snapshot, query, range.first, range.end, err)
+            : profile_copy_series(session_entry_profile(asked->entry), range.first, range.end,
+                                  &series, err);
     if (rc)
         return rc;
     json_member_uint(json, "since", since);
@@ -72,6 +77,6 @@ static enum err_code write_heatmap(const struct session_request *asked, struct j
 enum err_code api_get_heatmap(const struct handler_context *handler, struct response *response,
                               struct err *err)
 {
-    return session_request_answer(handler, QUERY_SINCE | QUERY_FROM | QUERY_TO, write_heatmap,
-                                  response, err);
+    return session_request_answer(handler, QUERY_SINCE | QUERY_FROM | QUERY_TO | QUERY_STATE,
+                                  write_heatmap, response, err);
 }

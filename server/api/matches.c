@@ -86,7 +86,8 @@ enum err_code api_find_matches(const struct handler_context *handler, struct res
                                struct err *err)
 {
     struct session_request asked;
-    enum err_code rc = session_request_begin(&asked, handler, QUERY_FROM | QUERY_TO, err);
+    enum err_code rc =
+        session_request_begin(&asked, handler, QUERY_FROM | QUERY_TO | QUERY_STATE, err);
     if (rc)
         return rc;
 
@@ -98,7 +99,7 @@ enum err_code api_find_matches(const struct handler_context *handler, struct res
     rc = wanted && numbers ? mark_functions(handler->request, wanted, functions, numbers, err)
                            : err_nomem(err);
     if (!rc)
-        rc = matches_init(&matches, &asked.snapshot, query->from_ns, query->to_ns, wanted, err);
+        rc = matches_init(&matches, &asked.snapshot, query, wanted, err);
     if (!rc) {
         struct document document;
         document_begin(&document);

@@ -175,20 +175,21 @@ const POLLERS = {
   },
 
   // Cells of 20 ms: of the strip's zoom, else of the last minutes.
-  heat({ watched, range, get, handlers }) {
+  heat({ watched, range, followed: { took }, get, handlers }) {
+    const asked = { took, ...range };
     return !watched.heat ? null : {
-      question: queryText({}, { ...range }),
-      read: (since) => get("/heatmap" + queryText({ since }, { ...range })),
+      question: queryText({}, asked),
+      read: (since) => get("/heatmap" + queryText({ since }, asked)),
       take: (answer, before) => passed(handlers.onHeat)(withHeat(before ?? emptyHeat(), answer)),
     };
   },
 
   // When the searched functions were on stacks, for the time that the heat map shows.
-  matches({ watched, post, handlers }, keptOf) {
+  matches({ watched, followed: { took }, post, handlers }, keptOf) {
     if (watched.matches === null) return null;
     const { term, matched } = watched.matches;
     const shown = keptOf("heat") ?? emptyHeat();
-    const query = queryText({}, { from: shown.from, to: shown.to > 0 ? shown.to : null });
+    const query = queryText({}, { took, from: shown.from, to: shown.to > 0 ? shown.to : null });
     const functions = runsOf(matched);
     const body = JSON.stringify({ functions });
     const isTooMuch = functions.length / 2 > MATCH_RUNS_MAX || body.length > MATCH_BODY_MAX;
@@ -202,9 +203,9 @@ const POLLERS = {
     };
   },
 
-  // GIL contention: of the selected threads and range.
-  gil({ watched, followed: { threads, from, to }, get, handlers }) {
-    const query = queryText({}, { threads, from, to });
+  // GIL contention: of the selected threads, range and requests.
+  gil({ watched, followed: { threads, from, to, took }, get, handlers }) {
+    const query = queryText({}, { threads, from, to, took });
     return !watched.gil ? null : { question: query, read: () => get("/gil" + query), take: passed(handlers.onGil) };
   },
 

@@ -10,7 +10,7 @@ import { runsOfCells } from "../model/profile/report-runs.js";
 import { keptRuns, runsOfNodes } from "../model/profile/runs.js";
 import { gilOfCells } from "../model/threads/gil.js";
 import { requestsOfReport } from "../model/threads/requests.js";
-import { emptyHeat, withHeat } from "../model/time/heatmap.js";
+import { emptyHeat, heatOfCells, withHeat } from "../model/time/heatmap.js";
 import { emptyMatches, matchesOfCells } from "../model/time/matches.js";
 import { memoryOfAnswer } from "../model/time/memory.js";
 import { timelineOfCells } from "../model/time/timeline.js";
@@ -86,10 +86,11 @@ function deliverBaseline(report, asked, handlers) {
 // answered.
 function createAnswers(watched, handlers) {
   return {
-    heat(on, { report }) {
-      if (!on || watched.heat || report.heat === undefined) return;
-      watched.heat = true;
-      handlers.onHeat(withHeat(emptyHeat(), { since: 0, ...report.heat }));
+    heat(on, { report, asked: { took } }) {
+      const key = on ? JSON.stringify(took) : watched.heat;
+      if (key === watched.heat || report.heat === undefined) return;
+      watched.heat = key;
+      handlers.onHeat(took ? heatOfCells(report, took) : withHeat(emptyHeat(), { since: 0, ...report.heat }));
     },
     running(on, { report, asked }) {
       watched.running = on;
@@ -99,14 +100,15 @@ function createAnswers(watched, handlers) {
     },
     gil(on, { report, asked }) {
       watched.gil = on;
-      if (on) handlers.onGil(gilOfCells(report, asked.threads, slotsInRange(report, asked)));
+      if (on) handlers.onGil(gilOfCells(report, asked, slotsInRange(report, asked)));
     },
-    matches(wanted, { report }) {
-      if ((wanted?.term ?? "") === watched.matches) return;
-      watched.matches = wanted?.term ?? "";
+    matches(wanted, { report, asked: { took } }) {
+      const key = JSON.stringify([wanted?.term, took]);
+      if (key === watched.matches) return;
+      watched.matches = key;
       if (wanted !== null)
         handlers.onMatches({
-          ...(matchesOfCells(report, wanted.matched) ?? { ...emptyMatches(), error: TEXT.heat.noTimes }),
+          ...(matchesOfCells(report, wanted.matched, took) ?? { ...emptyMatches(), error: TEXT.heat.noTimes }),
           term: watched.matches,
         });
     },
@@ -149,7 +151,7 @@ function createAnswers(watched, handlers) {
 export function createReportSource(base64, handlers) {
   let report = null;
   const watched = { running: false, gil: false, lanes: "", instructions: "", matches: "", runs: "", requests: "",
-    heat: false, summary: false };
+    heat: "", summary: false };
   const answers = createAnswers(watched, handlers);
   let asked = { threads: [], states: [], parts: [], from: null, to: null };
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sampler/profile/profile.h"
+#include "sampler/profile/views/cell_filter.h"
 #include "sampler/profile/window.h"
 
 static bool is_within(const struct window *window, uint64_t from_ns, uint64_t to_ns)
@@ -13,23 +14,30 @@ static bool is_within(const struct window *window, uint64_t from_ns, uint64_t to
 }
 
 enum err_code matches_init(struct matches *matches, const struct profile_snapshot *snapshot,
-                           uint64_t from_ns, uint64_t to_ns, const unsigned char *wanted,
+                           const struct view_query *query, const unsigned char *wanted,
                            struct err *err)
 {
+    struct view_query of_all_time = *query;
+    struct cell_filter filter;
     size_t first = 0, end = snapshot->window_count;
     memset(matches, 0, sizeof *matches);
-    while (first < end && !is_within(snapshot->windows[first], from_ns, to_ns))
+    while (first < end && !is_within(snapshot->windows[first], query->from_ns, query->to_ns))
         first++;
-    while (end > first && !is_within(snapshot->windows[end - 1], from_ns, to_ns))
+    while (end > first && !is_within(snapshot->windows[end - 1], query->from_ns, query->to_ns))
         end--;
     if (end - first > MATCHES_MAX_SLOTS)
         first = end - MATCHES_MAX_SLOTS;
     unsigned char *const marks = calloc((size_t)snapshot->sizes.nodes + 1, 1);
     matches->slots = malloc((end - first + 1) * sizeof *matches->slots);
-    if (!marks || !matches->slots) {
+    of_all_time.from_ns = of_all_time.to_ns = 0;
+    of_all_time.since = 0;
+    const enum err_code rc = marks && matches->slots
+                                 ? cell_filter_init(&filter, snapshot, &of_all_time, err)
+                                 : err_nomem(err);
+    if (rc) {
         free(marks);
         matches_deinit(matches);
-        return err_nomem(err);
+        return rc;
     }
 
     /* Parents come before children: a node matches where its function does, or its caller matches. */
@@ -41,14 +49,17 @@ enum err_code matches_init(struct matches *matches, const struct profile_snapsho
 
     for (size_t i = first; i < end; i++) {
         const struct window *const window = snapshot->windows[i];
-        struct match_slot slot = { .start_ns = window->start_ns,
-                                   .end_ns = window->end_ns,
-                                   .samples = window->samples };
-        for (size_t j = 0; j < window->cell_count; j++)
-            if (marks[window->cells[j].node])
-                slot.matching += window->cells[j].count;
+        struct match_slot slot = { .start_ns = window->start_ns, .end_ns = window->end_ns };
+        for (size_t j = 0; j < window->cell_count; j++) {
+            const struct cell *const cell = &window->cells[j];
+            if (!cell_filter_passes(&filter, cell))
+                continue;
+            slot.samples += cell->count;
+            slot.matching += marks[cell->node] ? cell->count : 0;
+        }
         matches->slots[matches->count++] = slot;
     }
+    cell_filter_deinit(&filter);
     free(marks);
     return ERR_OK;
 }

@@ -16,6 +16,7 @@
 #include "sampler/base/err.h"
 
 struct profile_snapshot;
+struct view_query;
 
 enum { MATCHES_MAX_SLOTS = 4096 };
 
@@ -27,12 +28,12 @@ struct matches {
     } * slots; /* oldest first */
 };
 
-/* wanted: a byte for each function of the snapshot.  Takes windows that overlap the time from from_ns
- * to before to_ns; to_ns 0: no end. */
+/* wanted: a byte for each function of the snapshot.  Takes windows that overlap the time of the query, of whatever
+ * generation. */
 MUST_CHECK enum err_code matches_init(struct matches *matches,
-                                      const struct profile_snapshot *snapshot, uint64_t from_ns,
-                                      uint64_t to_ns, const unsigned char *wanted,
-                                      struct err *err);
+                                      const struct profile_snapshot *snapshot,
+                                      const struct view_query *query,
+                                      const unsigned char *wanted, struct err *err);
 void matches_deinit(struct matches *matches);
 
 #endif /* SAMPLER_PROFILE_VIEWS_MATCHES_H */

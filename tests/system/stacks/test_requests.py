@@ -231,6 +231,13 @@ class Choice(Test):
             self.assertIsNone(last["high"])
             every, some = live.get("/sessions/1/view"), live.get("/sessions/1/view?slower_than=100ms")
             self.assertGreater(every["total"], some["total"])
+            # Views over time have the samples of the band, too.
+            bins = live.get("/sessions/1/heatmap?from=0&slower_than=100ms")
+            counted = sum(sum(bins[part]) for part in ("running", "needs_gil", "needs_processor", "blocked", "idle"))
+            self.assertEqual(counted, some["total"])
+            timeline = live.get("/sessions/1/timeline?slower_than=100ms")
+            self.assertEqual(sum(timeline["samples"]["all"]), some["total"])
+            self.assertLess(live.get("/sessions/1/gil?slower_than=100ms")["waited"], live.get("/sessions/1/gil")["waited"])
             self.assertGreater(some["total"], 100 * len([one for one in self.durations.values() if one > 0.15]) / 2)
 
 

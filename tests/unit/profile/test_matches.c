@@ -33,9 +33,11 @@ static struct matches matches_of(struct profile *profile, const char *name, uint
         const str_id text = profile_function_at(&snapshot, id).name;
         wanted[id] = strcmp(profile_string(&snapshot, text).text, name) == 0;
     }
-    assert_ok(
-        matches_init(&matches, &snapshot, from_s * NS_PER_S, to_s * NS_PER_S, wanted, &err),
-        &err);
+    assert_ok(matches_init(&matches, &snapshot,
+                           &(struct view_query){ .from_ns = from_s * NS_PER_S,
+                                                 .to_ns = to_s * NS_PER_S },
+                           wanted, &err),
+              &err);
     profile_snapshot_release(&snapshot);
     return matches;
 }
@@ -96,7 +98,7 @@ static void without_memory_there_is_an_error(void **state)
     enum err_code rc = ERR_NOMEM;
     for (unsigned nth = 0; rc; nth++) {
         failing_alloc_at(nth);
-        rc = matches_init(&matches, &snapshot, 0, 0, wanted, &err);
+        rc = matches_init(&matches, &snapshot, &(struct view_query){ 0 }, wanted, &err);
         assert_true(rc == ERR_OK || rc == ERR_NOMEM);
     }
     failing_alloc_never();

@@ -124,6 +124,13 @@ test("a report has its requests, and a band of them is kept in every view, witho
   await page.until(rows + ".length === 1 && location.hash.includes('took=0.1~')");
   await page.evaluate("document.querySelector('[data-testid=view] [data-value=flame]').click()");
   await page.until(shownNumber + " === " + samplesOf([0, 1]));
+  await page.evaluate("document.querySelector('[data-testid=view] [data-value=heatmap]').click()");
+  await page.until(byId("as-table-heatmap-open") + "?.checkVisibility()");
+  await click(page, "as-table-heatmap-open");
+  await page.until(byId("as-table-heatmap") + " !== null");
+  const heat = await page.evaluate("Array.from(" + byId("as-table-heatmap")
+    + ".querySelectorAll('tbody tr'), (row) => Number(row.cells[6].innerText)).reduce((sum, n) => sum + n)");
+  assert.equal(heat, samplesOf([0, 1]));
   await page.evaluate("document.querySelector('[data-testid=view] [data-value=requests]').click()");
   await click(page, "requests-compare");
   await page.until("location.hash.includes('view=diff')");

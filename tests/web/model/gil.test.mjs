@@ -22,15 +22,17 @@ const ROWS = [[0, HOLDS, 1, 30, 0], [1, HOLDS, 2, 10, 0], [1, WAITS, 3, 6, 0], [
   1]];
 
 test("waiting is shared out among those that held the GIL in the same slot, as the server does it", () => {
-  const gil = gilOfCells(report(ROWS), [], null);
+  const gil = gilOfCells(report(ROWS), { threads: [] }, null);
   assert.deepEqual(gil, { waited: 26, unattributed: 0, threads: [0, 1, 2], pairs: [[0, 6, 15], [0, 0, 5], [0, 0, 0]],
     node: [1, 2], waits_caused: [21, 5] });
-  assert.equal(gilOfCells(report(ROWS), [2], null).waited, 20);
-  assert.equal(gilOfCells(report(ROWS), [], [false, true]).waited, 0);
+  assert.equal(gilOfCells(report(ROWS), { threads: [2] }, null).waited, 20);
+  assert.equal(gilOfCells(report(ROWS), { threads: [] }, [false, true]).waited, 0);
 });
 
 test("processes have locks of their own; what nobody held is left over", () => {
-  const gil = gilOfCells(report([[0, HOLDS, 1, 5, 0], [0, WAITS, 1, 1, 0], [1, WAITS, 2, 7, 0]], [0, 1]), [], null);
+  const gil = gilOfCells(report([[0, HOLDS, 1, 5, 0], [0, WAITS, 1, 1, 0], [1, WAITS, 2, 7, 0]], [0, 1]), {
+    threads: [],
+  }, null);
   assert.deepEqual([gil.waited, gil.unattributed, gil.pairs], [8, 8, []]);
 });
 
@@ -68,7 +70,7 @@ test("a thread that was renamed is one; those beyond the most are the others", (
 test("a report too has rows for those that waited and held most, and one for the rest", () => {
   const rows = Array.from({ length: 100 }, (_, thread) => [thread, HOLDS, 1, thread + 1, 0]).concat([[100, WAITS, 2,
     5050, 0]]);
-  const gil = gilOfCells(report(rows, new Array(101).fill(0)), [], null);
+  const gil = gilOfCells(report(rows, new Array(101).fill(0)), { threads: [] }, null);
   assert.equal(gil.threads.length, 64);
   assert.deepEqual([gil.threads[0], gil.threads[63]], [37, 100]);
   assert.equal(gil.pairs.length, 65);

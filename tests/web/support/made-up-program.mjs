@@ -490,13 +490,15 @@ export function createProgram(
     const matched = tables.functions.map((fn, id) =>
       runs.some((first, i) => i % 2 === 0 && id >= first && id <= runs[i + 1])
     );
-    return { epoch, generation, ...matchesOfCells(report({}), matched) };
+    const made = report({});
+    addCellFacts(made);
+    return { epoch, generation, ...matchesOfCells(made, matched) };
   }
 
   function gil({ threads: wanted = [], from = null, to = null }) {
     const made = report({});
     addCellFacts(made);
-    return { epoch, generation, ...gilOfCells(made, wanted, slotsInRange(made, { from, to })) };
+    return { epoch, generation, ...gilOfCells(made, { threads: wanted }, slotsInRange(made, { from, to })) };
   }
 
   // So many asyncio tasks at the innermost places there are: one runs, some have names, the last awaits all others.

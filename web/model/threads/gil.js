@@ -1,6 +1,7 @@
 // GIL contention, as in /gil: the waiting time of each window is divided among the threads that held the GIL in
 // it. A report computes the same from its own cells.
 
+import { createAsked } from "../profile/cells.js";
 import { NEEDS_GIL } from "../profile/parts.js";
 
 const HAS_GIL = 2;
@@ -20,7 +21,7 @@ function addTo(map, key, amount) {
 const GIL_THREADS_MAX = 64;
 
 // Cells of one slot of time: {held, waited} by thread, {places} of those that held: [{thread, node, count}].
-function slotsOfCells(report, wanted, within) {
+function slotsOfCells(report, isAsked, within) {
   const { thread, state, part, node, count, slot } = report.cells;
   const slots = new Map();
   for (let i = 0; i < thread.length; i += 1) {
@@ -33,7 +34,7 @@ function slotsOfCells(report, wanted, within) {
     if (holds) {
       addTo(one.held, thread[i], count[i]);
       one.places.push({ thread: thread[i], node: node[i], count: count[i] });
-    } else if (wanted.size === 0 || wanted.has(thread[i])) addTo(one.waited, thread[i], count[i]);
+    } else if (isAsked(i)) addTo(one.waited, thread[i], count[i]);
   }
   return slots;
 }
@@ -115,13 +116,13 @@ function squareOf(moments) {
 }
 
 // -> what /gil answers, for those waiting threads (all when there are none) and the slots of which `within` is true
-export function gilOfCells(report, threads, within) {
+export function gilOfCells(report, { threads, took }, within) {
   const processOf = report.tree.threads.process;
   const caused = new Map();
   const moments = [];
   let waited = 0;
   let unattributed = 0;
-  for (const slot of slotsOfCells(report, new Set(threads), within).values()) {
+  for (const slot of slotsOfCells(report, createAsked(report, { threads, took }), within).values()) {
     const processes = momentsOf(slot, processOf);
     const rateSums = new Map(Array.from(processes, ([process, { rates }]) => [process, sumOf(rates)]));
     waited += sumOf(slot.waited);

@@ -1,6 +1,7 @@
 // Samples in bins of 20 ms by state, as in /heatmap: one column per second, 50 bins down.
 
 import { TEXT } from "../../text/session.js";
+import { createTook } from "../profile/cells.js";
 import { PARTS } from "../profile/parts.js";
 
 export const HEAT_MEASURES = [
@@ -20,6 +21,27 @@ export function withHeat(heat, answer) {
   });
   for (const second of columns.keys()) if (second < answer.from || second >= answer.to) columns.delete(second);
   return { from: answer.from, to: answer.to, bins: answer.bins, columns };
+}
+
+// The bins of a band of requests by a report's own cells: samples of a slot are spread over its bins.
+export function heatOfCells(report, took) {
+  const { from, to, bins } = report.heat;
+  const isTook = createTook(report, { took });
+  const columns = new Map();
+  const { cells, slots } = report;
+  for (let i = 0; i < cells.node.length; i += 1) {
+    const slot = cells.slot?.[i];
+    if (slot === undefined || !isTook(cells.node[i])) continue;
+    const first = Math.floor(slots.start[slot] * bins + 1e-6);
+    const count = Math.max(1, Math.ceil(slots.end[slot] * bins - 1e-6) - first);
+    for (let bin = Math.max(first, from * bins); bin < Math.min(first + count, to * bins); bin += 1) {
+      const second = Math.floor(bin / bins);
+      if (!columns.has(second)) columns.set(second, PARTS.map(() => Array.from({ length: bins }, () => 0)));
+      columns.get(second)[cells.part[i]][bin % bins] += Math.floor((cells.count[i] * (bin - first + 1)) / count)
+        - Math.floor((cells.count[i] * (bin - first)) / count);
+    }
+  }
+  return { from, to, bins, columns };
 }
 
 // Samples in every bin of a second by what is measured, or null when nothing was seen in it.

@@ -1,5 +1,7 @@
 // When the searched functions were on stacks: windows of time with their samples and matching samples.
 
+import { createTook } from "../profile/cells.js";
+
 // {term, start, end, samples, matching}, columns in order of time; term is what was searched for, null: nothing
 export function emptyMatches() {
   return { term: null, start: [], end: [], samples: [], matching: [] };
@@ -16,8 +18,8 @@ export function runsOf(matched) {
   return runs;
 }
 
-// The matches by a report's own cells, slot by slot of time; null where it does not distinguish times.
-export function matchesOfCells(report, matched) {
+// The matches by a report's own cells of the band of requests, slot by slot of time; null where it does not distinguish times.
+export function matchesOfCells(report, matched, took = null) {
   const { slots, cells, tree } = report;
   if (slots === undefined) return null;
   const { parent, function: functions } = tree.nodes;
@@ -29,7 +31,9 @@ export function matchesOfCells(report, matched) {
       : 0;
   const samples = slots.start.map(() => 0);
   const matching = slots.start.map(() => 0);
+  const isTook = createTook(report, { took });
   for (let i = 0; i < cells.node.length; i += 1) {
+    if (!isTook(cells.node[i])) continue;
     samples[cells.slot[i]] += cells.count[i];
     if (within[cells.node[i]]) matching[cells.slot[i]] += cells.count[i];
   }
