@@ -363,7 +363,7 @@ enum err_code kernel_start(struct kernel *kernel, double rate_hz, unsigned event
     kernel->before = count_all(kernel);
     kernel->program.switches->page_bytes = (uint32_t)sysconf(_SC_PAGESIZE);
     kernel->program.switches->events = events & KERNEL_EVENTS_OF_PAGES;
-    kernel->program.switches->is_on = counts_time;
+    kernel->program.switches->is_on = counts_time || (events & KERNEL_EVENT_SWITCHES);
     enum err_code rc = ERR_OK;
     if ((counts_time && !clocks_run(&kernel->clocks)) ||
         ((events & KERNEL_EVENTS_OF_FAULTS) && !run_faults(kernel)))

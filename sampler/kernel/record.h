@@ -94,10 +94,11 @@ enum {
 
 /* Events that a session has the program count; bits. */
 enum kernel_events {
-    KERNEL_EVENT_TIME = 1,     /* the clocks, and switches of threads */
-    KERNEL_EVENT_FAULTS = 2,   /* page faults that make memory resident */
-    KERNEL_EVENT_COPIES = 4,   /* page faults at pages that a fork shares */
-    KERNEL_EVENT_RETURNED = 8, /* memory that is given back */
+    KERNEL_EVENT_TIME = 1,      /* the clocks, and switches of threads */
+    KERNEL_EVENT_FAULTS = 2,    /* page faults that make memory resident */
+    KERNEL_EVENT_COPIES = 4,    /* page faults at pages that a fork shares */
+    KERNEL_EVENT_RETURNED = 8,  /* memory that is given back */
+    KERNEL_EVENT_SWITCHES = 16, /* switches of threads, without the clocks */
     KERNEL_EVENTS_OF_FAULTS = KERNEL_EVENT_FAULTS | KERNEL_EVENT_COPIES,
     KERNEL_EVENTS_OF_PAGES = KERNEL_EVENTS_OF_FAULTS | KERNEL_EVENT_RETURNED,
 };

@@ -18,7 +18,9 @@ const struct measure_facts *measure_facts_of(enum measure measure)
 
 uint64_t measure_period(enum measure measure)
 {
-    return measure_is_memory(measure) ? (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+    return measure_is_memory(measure)            ? (uint64_t)sysconf(_SC_PAGESIZE)
+           : measure == MEASURE_CONTEXT_SWITCHES ? 1
+                                                 : 0;
 }
 
 enum measure measure_set_main(measure_set set)

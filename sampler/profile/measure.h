@@ -2,7 +2,7 @@
  * measure - what a profile counts: the one table of measures.
  *
  * A measure counts samples, each of which stands for the same amount: of time for the period of the session, of
- * memory for a page.  So a sum of samples times that amount is the value of a measure, in its unit, and everything that
+ * memory for a page, of what happens for once.  So a sum of samples times that amount is the value of a measure, in its unit, and everything that
  * shows samples shows every measure.
  *
  * Each measure has windows of its own over the tables of the profile (profile.h), and its samples are never added to
@@ -20,14 +20,16 @@
 #include <stdint.h>
 
 /* X(name, as in options, files and JSON; title; unit; its type in pprof; its unit there; what it counts) */
-#define PROFILE_MEASURES(X)                                                                 \
-    X(TIME, "time", "time", "ns", "wall", "nanoseconds", "where time goes (the default)")   \
-    X(PAGE_FAULTS, "page-faults", "memory growth", "bytes", "rss_growth", "bytes",          \
-      "bytes that became resident")                                                         \
-    X(RETURNED, "returned", "returned memory", "bytes", "rss_returned", "bytes",            \
-      "bytes that were given back to the kernel")                                           \
-    X(COPY_ON_WRITE, "copy-on-write", "memory unshared", "bytes", "copy_on_write", "bytes", \
-      "bytes that a fork shared, and that became the writer's own")
+#define PROFILE_MEASURES(X)                                                                  \
+    X(TIME, "time", "time", "ns", "wall", "nanoseconds", "where time goes (the default)")    \
+    X(PAGE_FAULTS, "page-faults", "memory growth", "bytes", "rss_growth", "bytes",           \
+      "bytes that became resident")                                                          \
+    X(RETURNED, "returned", "returned memory", "bytes", "rss_returned", "bytes",             \
+      "bytes that were given back to the kernel")                                            \
+    X(COPY_ON_WRITE, "copy-on-write", "memory unshared", "bytes", "copy_on_write", "bytes",  \
+      "bytes that a fork shared, and that became the writer's own")                          \
+    X(CONTEXT_SWITCHES, "context-switches", "context switches", "count", "context_switches", \
+      "count", "how often threads left their processor")
 
 enum { MEASURE_MOST_FOREIGN = 8, MEASURE_NAME_BYTES = 48 };
 

@@ -3,6 +3,7 @@
 
 #include "sampler/access_checks.h"
 #include "sampler/base/plain_text.h"
+#include "sampler/profile/measure.h"
 #include "sampler/session.h"
 #include "server/command/command.h"
 #include "server/command/options/options.h"
@@ -35,6 +36,24 @@ static void print_checks(const struct access_checks *checks)
     }
 }
 
+/* Says what --event can count: without the kernel engine, time alone. */
+static void list_events(struct access_checks *checks, bool has_engine)
+{
+    char names[ACCESS_CHECK_TEXT_BYTES] = "";
+    size_t length = 0;
+    for (enum measure i = MEASURE_TIME; i < MEASURE_KNOWN && length < sizeof names; i++)
+        if (has_engine || i == MEASURE_TIME)
+            length += (size_t)snprintf(names + length, sizeof names - length, "%s%s",
+                                       i > MEASURE_TIME ? ", " : "", measure_texts[i]);
+    if (has_engine) {
+        access_checks_add(checks, "events", ACCESS_CHECK_OK, "%s", names);
+        return;
+    }
+    struct access_check *const check =
+        access_checks_add(checks, "events", ACCESS_CHECK_UNKNOWN, "%s alone", names);
+    access_check_remedy(check, "the others of --event need the kernel engine");
+}
+
 /* Tries it: only the kernel knows all of its conditions. */
 static void check_engine(struct access_checks *checks)
 {
@@ -46,6 +65,7 @@ static void check_engine(struct access_checks *checks)
     session_close_engines(tried.engines);
     if (!rc) {
         access_checks_add(checks, "engine", ACCESS_CHECK_OK, "the kernel engine can run");
+        list_events(checks, true);
         return;
     }
     struct access_check *const check =
@@ -57,6 +77,7 @@ static void check_engine(struct access_checks *checks)
                    "\"$(command -v pyrometer)\"");
     else
         access_check_remedy(check, "none needed: --engine auto reads stacks from outside");
+    list_events(checks, false);
 }
 
 int command_doctor(const struct options *options)

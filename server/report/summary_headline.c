@@ -189,7 +189,13 @@ static enum err_code put_running(struct buffer *out, const struct summary *summa
         const struct report_header *const header = summary->source->header;
         buffer_printf(out, "%.0f %% of ", quality_percent(top.self, summary->busy));
         report_header_put_whole(header, header->has_time ? "the time" : "the samples", out);
-        buffer_text(out, header->is_of_time && !header->has_time ? " are in" : " is in");
+
+        const struct profile_snapshot *const snapshot = summary->source->snapshot;
+        const bool are_many =
+            header->is_of_time
+                ? !header->has_time
+                : strcmp(profile_measure(snapshot, snapshot->measure)->unit, "count") == 0;
+        buffer_text(out, are_many ? " are in" : " is in");
     } else
         buffer_printf(out, "%.0f %%%s it runs",
                       quality_percent(is_one ? top.self : item->samples, summary->busy),

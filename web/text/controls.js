@@ -43,7 +43,8 @@ export const CONTROL_TEXT = {
     label: "What is counted",
     choices: { time: ["Time", "Samples of time"], "page-faults": ["Memory growth", "Bytes that became resident"],
       returned: ["Returned", "Bytes that were given back to the kernel"],
-      "copy-on-write": ["Unshared", "Bytes that a fork shared until they were written"] },
+      "copy-on-write": ["Unshared", "Bytes that a fork shared until they were written"],
+      "context-switches": ["Context switches", "How often threads left their processor"] },
   },
 
   display: "Display",

@@ -294,6 +294,7 @@ export const HOST_TEXT = {
       "page-faults": ["Memory growth", "bytes that become resident"],
       returned: ["Returned memory", "bytes that are given back to the kernel"],
       "copy-on-write": ["Memory unshared", "bytes that a fork shared until they were written"],
+      "context-switches": ["Context switches", "how often threads leave their processor"],
     },
     name: "Name",
     nameHint: "shown in lists",

@@ -145,6 +145,7 @@ enum err_code kernel_losses_count(struct kernel_feed *feed, uint64_t now_ns)
         .until_ns = now_ns,
     };
     const bool has_any = has_losses(feed);
+    const bool counts_time = measure_set_has(feed->measures, MEASURE_TIME);
     enum err_code rc = ERR_OK;
     feed->lost_ns = now_ns;
     for (size_t i = 0; i < feed->threads.count && has_any && !rc; i++) {
@@ -153,7 +154,8 @@ enum err_code kernel_losses_count(struct kernel_feed *feed, uint64_t now_ns)
         instants.times = (uint32_t)losses.instants;
         instants.runs = VALUE_YES;
         instants.runnable = VALUE_NO;
-        rc = kernel_absence_count_unseen(fed, &instants);
+        if (counts_time)
+            rc = kernel_absence_count_unseen(fed, &instants);
         if (!rc)
             rc = count_lost_pages(feed, fed, MEASURE_PAGE_FAULTS, losses.pages.grown, now_ns);
         if (!rc)
@@ -161,7 +163,7 @@ enum err_code kernel_losses_count(struct kernel_feed *feed, uint64_t now_ns)
                 count_lost_pages(feed, fed, MEASURE_COPY_ON_WRITE, losses.pages.copied, now_ns);
         if (!rc)
             rc = count_lost_pages(feed, fed, MEASURE_RETURNED, losses.pages.returned, now_ns);
-        if (rc || !losses.away_ns)
+        if (rc || !losses.away_ns || !counts_time)
             continue;
         instants.times = kernel_absence_instants(feed, losses.away_ns);
         instants.runs = instants.runnable = VALUE_UNKNOWN;

@@ -39,6 +39,9 @@ struct kernel_feed {
     uint64_t lost;        /* records, when what was lost of each thread was counted last */
     uint64_t lost_ns;     /* when that was */
     bool has_unseen_left; /* a thread has left its processor, and its record may still come */
+    /* The switches of threads that one which is counted stands for. */
+    uint32_t switch_gap;
+    uint64_t switches, switches_since_ns; /* those since then, counted or not */
 };
 
 static inline uint64_t kernel_absence_later(uint64_t one_ns, uint64_t other_ns)

@@ -56,6 +56,7 @@ static enum err_code init(struct engine *engine, struct err *err)
     const unsigned events =
         (measure_set_has(measures, MEASURE_TIME) ? KERNEL_EVENT_TIME : 0u) |
         (measure_set_has(measures, MEASURE_PAGE_FAULTS) ? KERNEL_EVENT_FAULTS : 0u) |
+        (measure_set_has(measures, MEASURE_CONTEXT_SWITCHES) ? KERNEL_EVENT_SWITCHES : 0u) |
         (measure_set_has(measures, MEASURE_COPY_ON_WRITE) ? KERNEL_EVENT_COPIES : 0u) |
         (measure_set_has(measures, MEASURE_RETURNED) ? KERNEL_EVENT_RETURNED : 0u);
     enum err_code rc = kernel_engine_pool_take(options->engines, options->rate_hz, events,

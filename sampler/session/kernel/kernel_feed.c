@@ -29,6 +29,9 @@ static const double DRAIN_HZ = 10, FIRST_DRAIN_HZ = 100;
 static const uint64_t MIN_DRAIN_NS = 10 * NS_PER_MS;
 /* Native stacks that are deep fill the ring buffer much sooner. */
 static const uint64_t MIN_FILLING_DRAIN_NS = NS_PER_MS;
+/* The switches of threads that count, in the long run, and how often that is seen to. */
+enum { MAX_SWITCHES_HZ = 2000 };
+static const uint64_t SWITCH_PACE_NS = 100 * NS_PER_MS;
 /* Records that are only counted come faster than they are made. */
 enum { MAX_LAST_DRAINS = 10 };
 
@@ -44,7 +47,8 @@ enum err_code kernel_feed_create(struct kernel *kernel, measure_set measures,
     feed->kernel = kernel;
     feed->paths = paths;
     feed->measures = measures;
-    feed->begun_ns = feed->ticked_ns = feed->lost_ns = clock_now_ns();
+    feed->begun_ns = feed->ticked_ns = feed->lost_ns = feed->switches_since_ns = clock_now_ns();
+    feed->switch_gap = 1;
     copy_memory_init(&feed->stacks.copy);
     kernel_threads_init(&feed->threads, kernel);
     random_init_any(&feed->random);
@@ -230,6 +234,39 @@ static bool counts_time(const struct kernel_feed *feed)
     return measure_set_has(feed->measures, MEASURE_TIME);
 }
 
+/* Counts that the thread has left its processor, at the stack that leave_feed has kept. */
+static enum err_code count_switch(struct kernel_feed *feed, struct fed_thread *fed,
+                                  const struct kernel_record *record)
+{
+    const struct kernel_instants instants = {
+        .since_ns = record->time_ns,
+        .until_ns = record->time_ns,
+        .times = feed->switch_gap,
+        .measure = MEASURE_CONTEXT_SWITCHES,
+        .runs = VALUE_YES,
+        .runnable = VALUE_NO,
+        .in_kernel = kernel_paths_path(feed->paths, fed->in_kernel),
+    };
+    feed->switches++;
+    if (random_below(&feed->random, feed->switch_gap))
+        return ERR_OK;
+    return fed->lacks_stack ? kernel_absence_count_unseen(fed, &instants)
+                            : kernel_stack_count(&feed->stacks, &fed->stack, fed->target,
+                                                 fed->current, &instants);
+}
+
+/* Switches come as often as the targets want them to, and each that counts takes as much of us as a sample of time. */
+static void pace_switches(struct kernel_feed *feed, uint64_t now_ns)
+{
+    const uint64_t since_ns = now_ns - feed->switches_since_ns;
+    if (since_ns < SWITCH_PACE_NS)
+        return;
+    const uint64_t gap = feed->switches * NS_PER_S / since_ns / MAX_SWITCHES_HZ + 1;
+    feed->switch_gap = gap < UINT16_MAX ? (uint32_t)gap : UINT16_MAX;
+    feed->switches = 0;
+    feed->switches_since_ns = now_ns;
+}
+
 static enum err_code take_record(void *context, const struct kernel_record *record,
                                  const void *spans)
 {
@@ -264,8 +301,17 @@ static enum err_code take_record(void *context, const struct kernel_record *reco
         return ERR_NOMEM;
     switch (record->kind) {
     case KERNEL_TICK: return count_tick(feed, fed, record, spans);
-    case KERNEL_LEFT: return leave_feed(feed, fed, record, spans);
-    case KERNEL_RETURNED: return kernel_absence_come_back(feed, fed, record);
+    case KERNEL_LEFT: {
+        const enum err_code rc = leave_feed(feed, fed, record, spans);
+        return rc || !measure_set_has(feed->measures, MEASURE_CONTEXT_SWITCHES)
+                   ? rc
+                   : count_switch(feed, fed, record);
+    }
+    case KERNEL_RETURNED:
+        if (counts_time(feed))
+            return kernel_absence_come_back(feed, fed, record);
+        fed->left_ns = 0;
+        return ERR_OK;
     case KERNEL_FAULT:
     case KERNEL_COPY:
     case KERNEL_FREE: return count_pages(feed, fed, record, spans);
@@ -288,10 +334,12 @@ static enum err_code count_unread(void *context, const struct kernel_record *rec
     if (has_pages(record))
         return count_pages(feed, fed, record, NULL);
     if (record->kind == KERNEL_RETURNED)
-        return kernel_absence_come_back(feed, fed, record);
+        return counts_time(feed) ? kernel_absence_come_back(feed, fed, record) : ERR_OK;
     if (record->kind == KERNEL_LEFT) {
         kernel_absence_begin(feed, fed, record, 0, true);
-        return ERR_OK;
+        return measure_set_has(feed->measures, MEASURE_CONTEXT_SWITCHES)
+                   ? count_switch(feed, fed, record)
+                   : ERR_OK;
     }
     const struct kernel_instants instants = tick_of(feed, record);
     kernel_absence_end(feed, fed);
@@ -378,6 +426,7 @@ enum err_code kernel_feed_drain(struct kernel_feed *feed)
     const uint64_t now_ns = clock_now_ns();
     feed->is_paused = false;
     feed->drained_ns = now_ns;
+    pace_switches(feed, now_ns);
     for (size_t i = 0; i < feed->threads.target_count; i++)
         kernel_threads_clear_full(&feed->threads, &feed->threads.targets[i]);
     enum err_code rc = ERR_OK;

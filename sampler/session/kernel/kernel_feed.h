@@ -7,6 +7,8 @@
  *
  * What a thread does counts in full though records of it are lost: those samples are of an unknown stack.
  *
+ * Where context switches are a measure, each record of leaving is one more sample, of that; of very many, one at random stands for several.
+ *
  * A record of memory is as many samples of its measure as it stands for pages.  What the process has grown by, or
  * given back, beside that is not attributed (growth.h).
  *

@@ -139,6 +139,31 @@ print("GROWN " + json.dumps({"touches": grown, "maps": 100000 * PAGE}), flush=Tr
 signal.pause()
 """
 
+# How often each function leaves its processor, according to the kernel.
+SWITCHES = """
+import json, os, signal, time
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+def switches():
+    with open("/proc/self/status") as file:
+        return sum(int(line.split()[1]) for line in file if "ctxt_switches" in line)
+def naps():
+    for _ in range(400):
+        time.sleep(0.001)
+def computes():
+    end = time.monotonic() + 0.5
+    while time.monotonic() < end:
+        pass
+print("READY", flush=True)
+signal.sigwait([signal.SIGUSR1])
+said = {}
+for work in naps, computes:
+    before = switches()
+    work()
+    said[work.__name__] = switches() - before
+print("GROWN " + json.dumps(said), flush=True)
+signal.pause()
+"""
+
 # A part of the memory comes in huge pages, where the kernel has some left.
 HUGE = """
 import json, mmap, os, signal
@@ -259,6 +284,20 @@ class Returned(EachTest):
 
     def test_pages_that_were_there_are_of_the_functions_that_gave_them_back(self):
         self.each(self.check)
+
+
+class ContextSwitches(Test):
+    def test_each_is_of_the_function_that_left_its_processor(self):
+        capture = file_in("switches.pyro")
+        with victim(script("switches", SWITCHES)) as target:
+            grown = Grown(target, "-e", "context-switches,time", "--binary=" + capture)
+        grown.read(self, capture, "context-switches")
+        for name in grown.said:
+            # Reading the kernel's count may switch, too.
+            self.assertAlmostEqual(grown.bytes_of(name), grown.said[name], delta=4 + 0.02 * grown.said[name], msg=grown.said)
+        process, code = run_program("replay", capture, "--measure", "context-switches")
+        self.assertEqual(code, 0, process.output())
+        self.assertRegex("\n".join(process.out), r"^\d+ % of the context switches are in `(naps|computes)` ")
 
 
 class Kernel(Test):
@@ -438,7 +477,7 @@ class Served(Test):
 class Refused(Test):
     def test_unknown_events_name_those_that_are_known(self):
         process, code = run_program("record", "1", "-e", "page-fault")
-        self.assert_refused(process, code, 2, "'page-fault' is no event: want some of time, page-faults, returned, copy-on-write")
+        self.assert_refused(process, code, 2, "'page-fault' is no event: want some of time, page-faults, returned, copy-on-write, context-switches")
 
     def test_without_the_kernel_engine(self):
         with victim("chain.py", "20", python=newest_python()) as target:

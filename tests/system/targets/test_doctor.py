@@ -57,6 +57,9 @@ class Readable(Test):
         self.assertEqual((code, process.err), (0, []), process.output())
         self.assertLessEqual({"kernel", "/proc", "capability", "Yama", "seccomp", "engine"}, set(checks(process)),
                              process.output())
+        found = checks(process)
+        self.assertEqual(tuple(found["events"][:2]), ("OK", "time, page-faults, returned, copy-on-write, context-switches")
+                         if found["engine"][0] == "OK" else ("UNKNOWN", "time alone"))
 
     @unittest.skipUnless(can(*AS_NOBODY), "needs the right to become another user")
     def test_the_kernel_engine_without_its_capabilities(self):

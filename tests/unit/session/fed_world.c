@@ -322,6 +322,11 @@ void fed_flush(struct fed_world *world, uint64_t at_ns)
 
 struct fed_world *fed_create(void)
 {
+    return fed_create_of(0);
+}
+
+struct fed_world *fed_create_of(measure_set measures)
+{
     static struct fed_world world;
     struct err err = { 0 };
     memset(&world, 0, sizeof world);
@@ -336,7 +341,7 @@ struct fed_world *fed_create(void)
     world.target.options = &world.options;
     assert_ok(kernel_open(NULL, &world.kernel, &err), &err);
     assert_ok(kernel_start(world.kernel, RATE_HZ, KERNEL_EVENT_TIME, &err), &err);
-    assert_ok(kernel_feed_create(world.kernel, 0, NULL, &world.feed, &err), &err);
+    assert_ok(kernel_feed_create(world.kernel, measures, NULL, &world.feed, &err), &err);
     assert_ok(kernel_feed_add(world.feed, &world.target, &err), &err);
     kernel_feed_begin(world.feed);
     begin_ns = clock_now_ns();

@@ -71,6 +71,8 @@ extern struct thread the_thread, the_visit;
 extern const struct kernel_native the_native;
 
 struct fed_world *fed_create(void);
+/* Makes the world of a session that counts these. */
+struct fed_world *fed_create_of(measure_set measures);
 void fed_destroy(struct fed_world *world);
 
 /* A record with one span: the thread's state, of one word. */

@@ -98,6 +98,65 @@ static void pages_whose_records_were_lost_have_an_unknown_stack(void **state)
     fed_destroy(world);
 }
 
+static void a_switch_is_a_sample_of_its_measure_and_of_no_time(void **state)
+{
+    struct fed_world *const world = fed_create_of(MEASURE_SET(MEASURE_CONTEXT_SWITCHES));
+    (void)state;
+    fed_leave(world, PERIOD_NS, 0);
+    fed_come_back(world, PERIOD_NS, 9 * PERIOD_NS);
+    fed_leave(world, 10 * PERIOD_NS, KERNEL_RUNNABLE);
+    fed_flush(world, 30 * PERIOD_NS);
+    assert_int_equal(taken_count, 2);
+    for (size_t i = 0; i < taken_count; i++) {
+        assert_int_equal(taken[i].instants.measure, MEASURE_CONTEXT_SWITCHES);
+        assert_int_equal(taken[i].instants.times, 1);
+    }
+    assert_int_equal(unknown_running + unknown_waiting + unknown_either, 0);
+    fed_destroy(world);
+}
+
+static void a_switch_counts_beside_the_time_that_it_takes(void **state)
+{
+    struct fed_world *const world =
+        fed_create_of(MEASURE_SET(MEASURE_TIME) | MEASURE_SET(MEASURE_CONTEXT_SWITCHES));
+    uint64_t switches = 0, instants = 0;
+    (void)state;
+    fed_leave(world, PERIOD_NS, 0);
+    fed_come_back(world, PERIOD_NS, 9 * PERIOD_NS);
+    fed_drain(world);
+    for (size_t i = 0; i < taken_count; i++) {
+        const bool is_switch = taken[i].instants.measure == MEASURE_CONTEXT_SWITCHES;
+        *(is_switch ? &switches : &instants) += taken[i].instants.times;
+    }
+    assert_int_equal(switches, 1);
+    assert_int_equal(instants, 8);
+    fed_destroy(world);
+}
+
+/* More come than can be counted one by one: the sum is right on average. */
+static void of_very_many_switches_some_stand_for_all(void **state)
+{
+    enum { SWITCHES = 60000, EACH = 6000 };
+    struct fed_world *const world = fed_create_of(MEASURE_SET(MEASURE_CONTEXT_SWITCHES));
+    uint64_t samples = 0, counted = 0;
+    (void)state;
+    for (unsigned i = 0; i < SWITCHES; i++) {
+        fed_leave(world, i + 1, 0);
+        if ((i + 1) % 32 == 0 || i + 1 == SWITCHES) {
+            fed_drain(world);
+            for (size_t k = 0; k < taken_count; k++)
+                counted += taken[k].instants.times;
+            samples += taken_count;
+            taken_count = 0;
+        }
+        if ((i + 1) % EACH == 0)
+            nanosleep(&(struct timespec){ .tv_nsec = 110 * NS_PER_MS }, NULL);
+    }
+    assert_in_range(samples, SWITCHES / 100, SWITCHES / 2);
+    assert_in_range(counted, 0.8 * SWITCHES, 1.2 * SWITCHES);
+    fed_destroy(world);
+}
+
 static void times_that_go_backwards_count_nothing(void **state)
 {
     struct fed_world *const world = fed_create();
@@ -465,6 +524,9 @@ TEST_GROUP(cmocka_unit_test(a_stack_belongs_to_the_interpreter_that_the_thread_h
            cmocka_unit_test(memory_is_as_many_samples_of_its_measure_as_it_has_pages),
            cmocka_unit_test(a_fault_whose_stack_is_not_here_has_an_unknown_one),
            cmocka_unit_test(pages_whose_records_were_lost_have_an_unknown_stack),
+           cmocka_unit_test(a_switch_is_a_sample_of_its_measure_and_of_no_time),
+           cmocka_unit_test(a_switch_counts_beside_the_time_that_it_takes),
+           cmocka_unit_test(of_very_many_switches_some_stand_for_all),
            cmocka_unit_test(times_that_go_backwards_count_nothing),
            cmocka_unit_test(records_of_others_count_nothing),
            cmocka_unit_test(an_unknown_thread_calls_for_a_listing),
