@@ -15,7 +15,8 @@ struct counting {
     uint64_t first, end; /* bins */
 };
 
-static void count_samples(struct counting *counting, uint64_t bin, enum part part, uint64_t count)
+static void count_samples(struct counting *counting, uint64_t bin, enum part part,
+                          uint64_t count)
 {
     if (bin < counting->first || bin >= counting->end)
         return;

@@ -1,11 +1,13 @@
 #include "server/report/diff/student.h"
 
 #include <math.h>
+#include <stdbool.h>
 
-enum { MAX_TERMS = 200, MAX_HALVINGS = 100 };
+enum { MAX_TERMS = 200, MAX_STEPS = 100 };
 
-#define PRECISION 1e-14
-#define TINY      1e-300
+#define PRECISION          1e-14
+#define TINY               1e-300
+#define QUANTILE_PRECISION 1e-12
 /* With more degrees the normal distribution differs by less than 1e-7. */
 #define NORMAL_DEGREES 1e7
 #define MAX_QUANTILE   1e8
@@ -54,17 +56,33 @@ double student_tails(double t, double degrees)
     return isinf(square) ? 0 : incomplete_beta(degrees / 2, 0.5, degrees / sum, square / sum);
 }
 
+/* Regula falsi in its Illinois form: the end that stays counts half the next time. */
 double student_quantile(double tails, double degrees)
 {
-    double low = 0, high = 1;
-    while (high < MAX_QUANTILE && student_tails(high, degrees) > tails)
+    double low = 0, high = 1, below = 1 - tails, above = student_tails(1, degrees) - tails;
+    while (above > 0 && high < MAX_QUANTILE) {
+        low = high;
+        below = above;
         high *= 2;
-    for (int i = 0; i < MAX_HALVINGS && high - low > PRECISION * high; i++) {
-        const double middle = (low + high) / 2;
-        if (student_tails(middle, degrees) > tails)
+        above = student_tails(high, degrees) - tails;
+    }
+    if (above > 0)
+        return high;
+    bool was_low = false, was_high = false;
+    for (int i = 0; i < MAX_STEPS && above < 0 && high - low > QUANTILE_PRECISION * high; i++) {
+        const double middle = high - above * (high - low) / (above - below);
+        const double excess = student_tails(middle, degrees) - tails;
+        if (excess > 0) {
             low = middle;
-        else
+            below = excess;
+            above = was_low ? above / 2 : above;
+        } else {
             high = middle;
+            above = excess;
+            below = was_high ? below / 2 : below;
+        }
+        was_low = excess > 0;
+        was_high = !was_low;
     }
     return high;
 }

@@ -102,9 +102,9 @@ static void too_many_seconds_are_refused(void **state)
     made_seal(profile, 1);
     struct profile_snapshot snapshot = made_snapshot(profile);
     const struct view_query query = { 0 };
-    assert_int_equal(view_series_init(&series, &snapshot, &query, 7,
-                                      8 + VIEW_SERIES_MAX_SECONDS, &err),
-                     ERR_LIMIT);
+    assert_int_equal(
+        view_series_init(&series, &snapshot, &query, 7, 8 + VIEW_SERIES_MAX_SECONDS, &err),
+        ERR_LIMIT);
     series_deinit(&series);
     /* Long after the begin, too. */
     series = made_series(&snapshot, &query, 100000, 100000 + VIEW_SERIES_MAX_SECONDS);

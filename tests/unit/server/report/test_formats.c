@@ -410,7 +410,7 @@ static bool fail_drain(void *to, const char *data, size_t bytes)
 
 static void a_drain_that_fails_ends_every_writer(void **state)
 {
-    struct sample_session *const session = sample_session_big(20000, 40000);
+    struct sample_session *const session = sample_session_big(2000, 4000);
     const struct report_format *format = NULL;
     (void)state;
     for (size_t i = 0; (format = report_at(i)); i++) {
@@ -439,7 +439,7 @@ static bool count_drain(void *to, const char *data, size_t bytes)
 
 /* Many times what a writer may keep; more only where that takes a moment. */
 #ifdef __OPTIMIZE__
-enum { BIG_NODES = 50000 };
+enum { BIG_NODES = 20000 };
 #else
 enum { BIG_NODES = 10000 };
 #endif
