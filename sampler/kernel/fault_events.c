@@ -12,7 +12,7 @@
 
 #include "sampler/base/clock.h"
 
-enum { MAX_HZ = 10000, FIRST_PERIOD = 4, MAX_PERIOD = 1 << 10 };
+enum { MAX_HZ = 4000, FIRST_PERIOD = 4, MAX_PERIOD = 1 << 10 };
 static const uint64_t PACE_NS = 40 * NS_PER_MS;
 
 void fault_events_init(struct fault_events *faults, size_t processors)

@@ -2,7 +2,7 @@
  * fault_events - the events of page faults of all processors, which run the BPF program.
  *
  * They are of all processes, as the clocks are (clocks.h), and each costs the thread something even where the program does
- * nothing.  So only one of several faults is an event where there are many.  What a sample stands for does not depend on
+ * nothing: a microsecond or so, which is why there are at most some thousand a second.  So only one of several faults is an event where there are many.  What a sample stands for does not depend on
  * that: the program takes the kernel's own count of the faults of its thread (fault.bpf.h).
  *
  * Ownership: fault_events_init needs no memory; fault_events_close closes what fault_events_open has opened.

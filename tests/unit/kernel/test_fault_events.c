@@ -14,8 +14,9 @@ static void few_faults_are_all_events(void **state)
 static void many_faults_have_fewer_events_at_once(void **state)
 {
     (void)state;
-    assert_int_equal(fault_events_period(1, 32000, NS_PER_S / 10), 32);
-    assert_int_equal(fault_events_period(4, 1000, NS_PER_S / 10), 4);
+    assert_int_equal(fault_events_period(1, 32000, NS_PER_S / 10), 128);
+    assert_int_equal(fault_events_period(4, 400, NS_PER_S / 10), 4);
+    assert_int_equal(fault_events_period(4, 401, NS_PER_S / 10), 8);
     assert_int_equal(fault_events_period(1, UINT64_MAX, NS_PER_S), 1024);
     assert_int_equal(fault_events_period(1, 1, 0), 2);
 }
