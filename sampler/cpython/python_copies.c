@@ -11,6 +11,8 @@ enum err_code python_list_threads(struct python *python, bool *changed_out)
     const uint64_t listing = python->threads.listing;
     const uint64_t now_ns = clock_now_ns();
     python_clear_if_needed(python, now_ns);
+    /* Before 3.11, a new thread may look like one that has ended, and only the kernel knows them apart. */
+    python->names_read_ns = 0;
     const enum err_code rc = python_refresh_threads(python, false, now_ns);
     if (!rc && python->contexts)
         contexts_locate(python->contexts, now_ns);

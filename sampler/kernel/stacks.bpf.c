@@ -30,6 +30,7 @@ enum {
     STATE_DEAD = 0x80, /* TASK_DEAD: the thread leaves for the last time */
     INNERMOST = 4,     /* frames whose code is checked every AGAIN_NS */
     SECOND_SHIFT = 30, /* about a second of nanoseconds */
+    YOUNG_NS = 5000000,
     X86_CALL_POLL = 7,
     X86_CALL_PPOLL = 271,
     AARCH64_CALL_PPOLL = 73
@@ -52,16 +53,21 @@ static void set_generation(struct area *a)
                         : now_ns >> SECOND_SHIFT;
 }
 
-/* Reports a thread that is not in the map, or has another state, at most every millisecond. */
-static void report_unknown(__u32 pid, __u32 tid)
+/* Reports a thread that is not in the map, or has another state, at most every `least_ns`. */
+static void report_thread(__u32 pid, __u32 tid, __u64 least_ns)
 {
     struct kernel_record record = { .kind = KERNEL_UNKNOWN, .pid = pid, .tid = tid };
     record.time_ns = bpf_ktime_get_ns();
     const __u64 *const last_ns = bpf_map_lookup_elem(&reported, &tid);
-    if (last_ns && record.time_ns - *last_ns < 1000000)
+    if (last_ns && record.time_ns - *last_ns < least_ns)
         return;
     bpf_map_update_elem(&reported, &tid, &record.time_ns, BPF_ANY);
     bpf_ringbuf_output(&ring, &record, sizeof record, wake_for(KERNEL_WOKEN_URGENTLY));
+}
+
+static void report_unknown(__u32 pid, __u32 tid)
+{
+    report_thread(pid, tid, 1000000);
 }
 
 static __noinline int take(struct area *a, struct kernel_thread *thread)
@@ -333,13 +339,31 @@ static void set_call(struct area *a)
     a->record.events = (__u16)polled.events;
 }
 
+/* Reports a thread that begins, each time that it leaves its processor: at first the interpreter may not know it yet, and
+ * then it may sleep for long.  Later on, threads that are none of the interpreter are reported once a second. */
+static __noinline int report_new(struct task_struct *task, __u32 tid)
+{
+    if (!task)
+        return 0;
+    __u32 pid = process_of(task);
+    const struct kernel_process *const process = bpf_map_lookup_elem(&processes, &pid);
+    if (!process || (process->only_tid && process->only_tid != tid))
+        return 0;
+    const __u64 age_ns = bpf_ktime_get_ns() - BPF_CORE_READ(task, start_time);
+    report_thread(pid, tid, age_ns < YOUNG_NS ? 0 : 1ULL << SECOND_SHIFT);
+    return 0;
+}
+
 static void leave(void *context, struct task_struct *task, int is_preempted)
 {
     __u32 tid;
-    struct kernel_thread *const thread = known_thread(task, &tid);
-    if (!thread)
-        return;
     const unsigned int state = BPF_CORE_READ(task, __state);
+    struct kernel_thread *const thread = known_thread(task, &tid);
+    if (!thread) {
+        if (!(state & STATE_DEAD))
+            report_new(task, tid);
+        return;
+    }
     __u32 pid = thread->pid;
     /* The profiler removes it, once it has seen what was lost. */
     if (state & STATE_DEAD) {

@@ -70,6 +70,7 @@ struct task_struct {
     struct pid *thread_pid;
     struct task_struct *group_leader;
     unsigned int __state;
+    __u64 start_time;
     struct mm_struct *mm;
     unsigned long min_flt, maj_flt;
     struct thread_struct thread;

@@ -18,7 +18,7 @@ static const uint64_t LIST_AGAIN_NS = NS_PER_S;
 /* A thread that is ready to run gets a processor in this time. */
 static const uint64_t MAX_STARVED_NS = 2 * NS_PER_S;
 
-/* Until a session is this old, threads that the engine has not seen yet are counted at each drain. */
+/* Until a thread is known for so long, it is counted at each drain while the engine has not seen it. */
 static const uint64_t FIRST_NS = 500 * NS_PER_MS;
 enum { MAX_FIRST_SLEEPERS = 256 };
 /* Threads of unknown number of a target that a drain reads. */
@@ -374,15 +374,21 @@ static enum err_code count_sleeper(struct kernel_feed *feed, struct fed_thread *
     return rc == ERR_NOMEM || rc == ERR_LIMIT ? rc : ERR_OK;
 }
 
-/* A session's first sleepers: if one wakes up before the next flush, what it did until then is known. */
+static bool is_first_sleeper(const struct kernel_feed *feed, const struct fed_thread *fed,
+                             uint64_t now_ns)
+{
+    return !fed->has_moved &&
+           now_ns < kernel_absence_later(feed->begun_ns, fed->listed_ns) + FIRST_NS;
+}
+
+/* If a first sleeper wakes up before the next flush, what it did until then is known. */
 static enum err_code count_first_sleepers(struct kernel_feed *feed, uint64_t now_ns)
 {
     enum err_code rc = ERR_OK;
-    if (!counts_time(feed) || now_ns - feed->begun_ns > FIRST_NS ||
-        feed->threads.count > MAX_FIRST_SLEEPERS)
+    if (!counts_time(feed) || feed->threads.count > MAX_FIRST_SLEEPERS)
         return ERR_OK;
     for (size_t i = 0; i < feed->threads.count && !rc; i++)
-        if (!feed->threads.items[i].has_moved)
+        if (is_first_sleeper(feed, &feed->threads.items[i], now_ns))
             rc = count_sleeper(feed, &feed->threads.items[i], now_ns);
     return rc;
 }
@@ -459,7 +465,11 @@ enum err_code kernel_feed_drain(struct kernel_feed *feed)
 
 double kernel_feed_drain_hz(const struct kernel_feed *feed, uint64_t now_ns)
 {
-    return now_ns < feed->begun_ns + FIRST_NS ? FIRST_DRAIN_HZ : DRAIN_HZ;
+    bool are_first = now_ns < feed->begun_ns + FIRST_NS;
+    for (size_t i = 0; i < feed->threads.count && feed->threads.count <= MAX_FIRST_SLEEPERS;
+         i++)
+        are_first |= is_first_sleeper(feed, &feed->threads.items[i], now_ns);
+    return are_first ? FIRST_DRAIN_HZ : DRAIN_HZ;
 }
 
 uint64_t kernel_feed_wait(struct kernel_feed *feed, uint64_t until_ns)

@@ -176,6 +176,41 @@ class Processor(Test):
             self.assertAlmostEqual(json.loads(pathlib.Path(path).read_text("utf-8"))["parts"]["needs_processor"], share, delta=0.2)
 
 
+# Threads that sleep 250 ms and end, one after the other: before 3.11 the next one has the state and the identity of the last.
+SHORT = """
+import threading, time
+def nap():
+    time.sleep(0.25)
+time.sleep(1)
+for _ in range(4):
+    thread = threading.Thread(target=nap)
+    thread.start()
+    thread.join()
+    time.sleep(0.05)
+"""
+
+
+class Short(Test):
+    def test_a_thread_that_begins_and_sleeps_has_its_wait(self):
+        for python in (kinds()[0], kinds()[-1]):
+            with self.subTest(python.version):
+                self.check(python)
+
+    def check(self, python):
+        path = file_in("waits-short.txt")
+        process, code = run_program("record", "-r", "200", "--parts", "blocked,idle", "--waits", "--collapsed", "-o", path, "--", python.path,
+                                    "-c", SHORT, seconds=60)
+        self.assertEqual(code, 0, process.output())
+        slept = collections.Counter()
+        for line in pathlib.Path(path).read_text("utf-8").splitlines():
+            stack, count = line.rsplit(" ", 1)
+            if ":nap:" in stack and stack.endswith("<waits: sleep>"):
+                slept[stack.split(" ", 1)[0]] += int(count)
+        # Half of the time: a busy machine may let a thread wait for a processor at its begin and at its end.
+        self.assertGreaterEqual(len(slept), 3, slept)
+        self.assertGreater(sum(slept.values()), 100, slept)
+
+
 class Causes(Test):
     def record(self, target, name, *options):
         folded = file_in(name)
