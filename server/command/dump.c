@@ -47,7 +47,8 @@ struct dumping {
     pthread_mutex_t lock; /* of what follows */
     pthread_cond_t changed;
     size_t next, done, unprinted_bytes;
-    bool is_last;   /* of the readings of a process */
+    bool is_last; /* of the readings of a process */
+    bool has_said_deadlocks;
     bool is_solved; /* the deadlocks of several processes are known */
     bool merges;
     struct dump_merge merge; /* and who shares locks, also of processes that are not merged */
@@ -239,10 +240,41 @@ static enum err_code fill_gaps(struct dumping *dumping, struct dumped *item)
     return rc;
 }
 
-/* Prints what each process alone is, in their order. */
+/* Prints the deadlocks of several processes, once.  Calls when all are read. */
+static enum err_code print_shared_deadlocks(struct dumping *dumping, struct err *err)
+{
+    struct buffer text = { 0 };
+    if (dumping->has_said_deadlocks)
+        return ERR_OK;
+    enum err_code rc =
+        dumping->is_solved ? ERR_OK : shared_locks_solve(&dumping->merge.shared, err);
+    dumping->is_solved = !rc;
+    if (!rc) {
+        shared_locks_put_deadlocks(&dumping->merge.shared, &text);
+        rc = buffer_check(&text, err);
+    }
+    dumping->has_said_deadlocks = !rc;
+    (void)print(stdout, text.data, text.length);
+    buffer_deinit(&text);
+    return rc;
+}
+
+/* Prints what each process alone is, in their order; above it the deadlocks of several, unless what is read has no room until all
+ * are. */
 static void print_processes(struct dumping *dumping)
 {
     size_t written = 0;
+    struct err ignored;
+    if (dumping->is_last && !dumping->merges && !dumping->options->writes_json) {
+        pthread_mutex_lock(&dumping->lock);
+        while (dumping->done < dumping->targets.count &&
+               dumping->unprinted_bytes < MAX_UNPRINTED_BYTES)
+            pthread_cond_wait(&dumping->changed, &dumping->lock);
+        /* A failure is said at the end, where it is tried again. */
+        if (dumping->done == dumping->targets.count)
+            (void)!print_shared_deadlocks(dumping, &ignored);
+        pthread_mutex_unlock(&dumping->lock);
+    }
     for (size_t i = 0; i < dumping->targets.count; i++) {
         struct dumped *const item = &dumping->items[i];
         pthread_mutex_lock(&dumping->lock);
@@ -355,21 +387,6 @@ static enum err_code print_merge(struct dumping *dumping, struct err *err)
     buffer_flush(&text);
     if (!rc)
         rc = buffer_check(&text, err);
-    buffer_deinit(&text);
-    return rc;
-}
-
-/* Below the processes that were printed while others were read. */
-static enum err_code print_shared_deadlocks(struct dumping *dumping, struct err *err)
-{
-    struct buffer text = { 0 };
-    enum err_code rc =
-        dumping->is_solved ? ERR_OK : shared_locks_solve(&dumping->merge.shared, err);
-    if (!rc) {
-        shared_locks_put_deadlocks(&dumping->merge.shared, &text);
-        rc = buffer_check(&text, err);
-    }
-    (void)print(stdout, text.data, text.length);
     buffer_deinit(&text);
     return rc;
 }

@@ -3,15 +3,18 @@
 Exit code: 0 all is right, 1 something is not, 77 there is no interpreter to sample.
 """
 
+import glob
 import json
 import os
+import pathlib
 import re
 import signal
 import subprocess
+import tempfile
 import time
 
 from golden import Golden
-from harness import FOLDER, SANITIZED, VICTIMS, EachTest, Process, ends, kinds, main, run_program, script, victim, why_no_kernel_engine
+from harness import FOLDER, SANITIZED, VICTIMS, EachTest, Process, ends, kinds, main, program, run_program, script, victim, why_no_kernel_engine
 from host import Host
 
 MOVERS = {"mover-%d" % i: ("threading.Lock", "mover-%d" % ((i + 1) % 3), "move") for i in range(3)}
@@ -452,8 +455,11 @@ class ProcessLocks(EachTest):
             text, code = self.dump(target, is_whole=lambda text: "deadlock: " in text)
             said, said_code = self.dump(target, "--json", is_whole=lambda text: all(
                 one["process_deadlocks"] for one in json.loads(text) if '"move"' in json.dumps(one)))
+            each, _ = self.dump(target, "--each", is_whole=lambda text: "deadlock: " in text)
         self.assertEqual((code, said_code), (DEADLOCK, DEADLOCK), text)
         self.assertRegex(text.splitlines()[1], "^deadlock: %s, %s, %s$" % (link, link, link))
+        self.assertRegex(each.splitlines()[0], "^deadlock: process ")
+        self.assertEqual(each.count("deadlock: "), 1, each)
         dumps = {one["pid"]: one for one in json.loads(said) if '"move"' in json.dumps(one)}
         self.assertEqual(len(dumps), 3)
         for pid, one in dumps.items():
@@ -472,6 +478,17 @@ class ProcessLocks(EachTest):
         self.assertEqual((code, len(re.findall(held, text))), (0, 3), text)
         self.assertNotIn("deadlock: ", text)
 
+    def test_watch_writes_who_of_several_processes_waits_for_whom(self):
+        folder = tempfile.mkdtemp(dir=FOLDER)
+        with self.victim(ends()[-1], "deadlock", "fork") as target:
+            process = program("watch", str(target.pid), "--deadlock", "-o", folder)
+            process.wait_line("wrote .*deadlock", process.err)
+            process.signal(signal.SIGINT)
+            self.assertEqual(process.wait(), 0, process.output())
+        path, = glob.glob(os.path.join(folder, "*-deadlock-*.txt"))
+        link = r"process \d+ MainThread waits for other \(multiprocessing\.Lock at 0x\w+\), held by process \d+ MainThread at move \(\S+:14\)"
+        self.assertRegex(pathlib.Path(path).read_text("utf-8"), "(?m)^deadlock: %s, %s, %s$" % (link, link, link))
+
     def test_a_session_finds_the_deadlock_of_its_processes(self):
         with Host("--engine", "remote") as host:
             self.check_session(ends()[-1], host)
@@ -480,7 +497,10 @@ class ProcessLocks(EachTest):
         with self.victim(python, "deadlock", "spawn") as target:
             session = host.start(pids=[target.pid], subprocesses=True)
             found = host.until("/sessions/%s/locks" % session, lambda found: found["deadlocks"])
+            text = host.ask("/api/v1/sessions/%s/dump" % session).body.decode()
             host.send("DELETE", "/sessions/" + session)
+        holder = r"    waits for other \(multiprocessing\.Lock\), held by process \d+ MainThread at move "
+        self.assertEqual(len(re.findall(holder, text)), 3, text)
         cycle, = found["deadlocks"]
         self.assertEqual(len({wait["process"] for wait in cycle}), 3)
         self.assertEqual([wait["holder"]["process"] for wait in cycle], [wait["process"] for wait in cycle[1:] + cycle[:1]])
