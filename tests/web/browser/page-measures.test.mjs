@@ -65,6 +65,17 @@ test("one click shows what grew in the range, and the address leads there again"
   await page.close();
 });
 
+test("two ranges are compared by what grew in each", async () => {
+  const { page } = await live({ seconds: 8, grows: true,
+    fragment: "#v=1&view=diff&baseline=0~3&range=3~8&measure=page-faults" });
+  await page.until("document.querySelectorAll('[data-testid=diff-table] tbody tr').length > 0");
+  await page.until("/\\d(\\.\\d)? (KB|KiB|MB|MiB)/.test(" + byId("diff-table") + ".closest('main, body').innerText)");
+  assert.ok(await page.evaluate(noSamples));
+  assert.equal(await page.evaluate(choice("page-faults") + ".getAttribute('aria-pressed')"), "true");
+  assertQuiet(page);
+  await page.close();
+});
+
 test("a session of time has no choice, whatever the address says", async () => {
   const { page } = await live({ seconds: 6, fragment: "#v=1&measure=page-faults" });
   await drawn(page);
