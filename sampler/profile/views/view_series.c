@@ -50,18 +50,20 @@ static void count_cells(struct counting *counting, const struct window *window)
     const uint64_t first = window->start_ns / SERIES_BIN_NS;
     const uint64_t end = (window->end_ns + SERIES_BIN_NS - 1) / SERIES_BIN_NS;
     const uint64_t bins = end > first ? end - first : 1;
+    uint64_t sums[PART_COUNT] = { 0 };
     for (size_t i = 0; i < window->cell_count; i++) {
         const struct cell *const cell = &window->cells[i];
         enum part part;
-        if (!cell_filter_passes(counting->filter, cell) ||
-            !profile_part_at(counting->filter->snapshot, cell->thread, cell->state, cell->node,
-                             &part))
-            continue;
-        const uint64_t from = counting->first > first ? counting->first - first : 0;
-        for (uint64_t bin = from; bin < bins && first + bin < counting->end; bin++)
-            count_samples(counting, first + bin, part,
-                          cell->count * (bin + 1) / bins - cell->count * bin / bins);
+        if (cell_filter_passes(counting->filter, cell) &&
+            profile_part_at(counting->filter->snapshot, cell->thread, cell->state, cell->node,
+                            &part))
+            sums[part] += cell->count;
     }
+    const uint64_t from = counting->first > first ? counting->first - first : 0;
+    for (uint64_t bin = from; bin < bins && first + bin < counting->end; bin++)
+        for (enum part part = 0; part < PART_COUNT; part++)
+            count_samples(counting, first + bin, part,
+                          sums[part] * (bin + 1) / bins - sums[part] * bin / bins);
 }
 
 enum err_code view_series_init(struct series *series, const struct profile_snapshot *snapshot,

@@ -1,4 +1,6 @@
 /* Series of the samples of a query: bins of their time, sums that stay what they are. */
+#include <stdio.h>
+
 #include "sampler/profile/series.h"
 #include "sampler/profile/views/request_choice.h"
 #include "sampler/profile/views/view_query.h"
@@ -76,14 +78,19 @@ static void samples_without_order_are_spread_over_their_window(void **state)
     struct profile *const profile = made_profile();
     const thread_id thread = made_thread(profile, 1, 1);
     (void)state;
-    made_add(profile, thread, STATE_ON_CPU, "main", 120);
-    made_add(profile, thread, STATE_ON_CPU, "main;rare", 1);
+    made_add(profile, thread, STATE_ON_CPU, "main", 61);
+    for (int i = 0; i < 60; i++) {
+        char stack[32];
+        snprintf(stack, sizeof stack, "main;rare%d", i);
+        made_add(profile, thread, STATE_ON_CPU, stack, 1);
+    }
     made_seal(profile, 2);
     struct profile_snapshot snapshot = made_snapshot(profile);
     const struct view_query query = { 0 };
     struct series series = made_series(&snapshot, &query, 0, 4);
     assert_int_equal(sum_of(&series), 121);
-    assert_in_range(bin_of(&series, 1, 20, PART_RUNNING), 1, 2);
+    for (size_t bin = 0; bin < SERIES_BINS_PER_SECOND; bin++)
+        assert_in_range(bin_of(&series, 1, bin, PART_RUNNING), 1, 2);
     series_deinit(&series);
     /* Only those that fall into what is asked for count. */
     series = made_series(&snapshot, &query, 1, 2);

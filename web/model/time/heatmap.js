@@ -29,18 +29,21 @@ export function heatOfCells(report, took) {
   const isTook = createTook(report, { took });
   const columns = new Map();
   const { cells, slots } = report;
-  for (let i = 0; i < cells.node.length; i += 1) {
-    const slot = cells.slot?.[i];
-    if (slot === undefined || !isTook(cells.node[i])) continue;
+  const sums = (slots?.start ?? []).map(() => PARTS.map(() => 0));
+  for (let i = 0; i < cells.node.length; i += 1)
+    if (isTook(cells.node[i]) && cells.slot !== undefined) sums[cells.slot[i]][cells.part[i]] += cells.count[i];
+  sums.forEach((parts, slot) => {
     const first = Math.floor(slots.start[slot] * bins + 1e-6);
     const count = Math.max(1, Math.ceil(slots.end[slot] * bins - 1e-6) - first);
     for (let bin = Math.max(first, from * bins); bin < Math.min(first + count, to * bins); bin += 1) {
       const second = Math.floor(bin / bins);
       if (!columns.has(second)) columns.set(second, PARTS.map(() => Array.from({ length: bins }, () => 0)));
-      columns.get(second)[cells.part[i]][bin % bins] += Math.floor((cells.count[i] * (bin - first + 1)) / count)
-        - Math.floor((cells.count[i] * (bin - first)) / count);
+      parts.forEach((sum, part) => {
+        columns.get(second)[part][bin % bins] += Math.floor((sum * (bin - first + 1)) / count)
+          - Math.floor((sum * (bin - first)) / count);
+      });
     }
-  }
+  });
   return { from, to, bins, columns };
 }
 
