@@ -321,6 +321,12 @@ bool dump_lacks_holder(const struct dump *dump, const struct lock_thread *thread
            strcmp(type.text + type.length - bytes, end) == 0;
 }
 
+static bool waits_for(const struct lock_thread *locks, uint64_t lock)
+{
+    const struct lock_use *const wait = locks ? lock_thread_wait(locks) : NULL;
+    return wait && wait->lock == lock;
+}
+
 /* Reads the frames of a thread or task, the innermost first.  locks: NULL: nothing is known of what it waits for. */
 static void search_stack(struct last_search *search, node_id node,
                          const struct lock_thread *locks)
@@ -349,30 +355,39 @@ static void search_stack(struct last_search *search, node_id node,
     }
 }
 
-/* Reads the stacks of others first: who waits for the lock seldom has it. */
+/* Reads the stacks of those who do not wait for the lock first: who does seldom has it, and there may be thousands. */
 static void search_dump(struct last_search *search)
 {
     struct dump *const dump = search->dump;
     const pid_t pid = search->waiter->pid;
-    for (unsigned own = 0; own < 2; own++) {
+    for (unsigned waits = 0; waits < 2; waits++) {
         for (size_t i = 0; i < dump->count && !search->found->file; i++) {
             const int32_t tid = profile_thread_at(&dump->snapshot, dump->rows[i].thread).tid;
             const struct lock_thread *const locks =
                 tid ? lock_graph_find(&dump->locks, pid, tid) : NULL;
-            if ((locks == search->waiter) == (own == 1))
+            if (waits_for(locks, search->wait->lock) == (waits == 1))
                 search_stack(search, dump->rows[i].node, locks);
         }
         for (size_t i = 0; i < dump->tasks.count && !search->found->file; i++) {
             const struct session_task *const task = &dump->tasks.items[i];
             const struct lock_thread *const locks =
                 lock_graph_find_task(&dump->locks, pid, task->tid, task->address);
-            if ((locks == search->waiter && locks) == (own == 1))
+            if (waits_for(locks, search->wait->lock) == (waits == 1))
                 search_stack(search, task->node, locks);
         }
     }
 }
 
-/* The source must have been read. */
+/* NULL: the lock has not been searched for. */
+static const struct dump_last_use *find_searched(const struct dump *dump, uint64_t lock)
+{
+    for (size_t i = 0; i < dump->last_use_count; i++)
+        if (dump->last_uses[i].lock == lock)
+            return &dump->last_uses[i];
+    return NULL;
+}
+
+/* The source must have been read.  Many may wait for one lock, which is searched for once. */
 static void find_last_uses(struct dump *dump)
 {
     size_t bytes_left = DUMP_LAST_USE_BYTES;
@@ -383,13 +398,12 @@ static void find_last_uses(struct dump *dump)
             continue;
         const struct lock_use *const wait = lock_thread_wait(waiter);
         const struct strtab_string expression = expressions_find(dump->expressions, wait);
-        if (!expression.length || dump_find_last_use(dump, wait))
+        if (!expression.length || find_searched(dump, wait->lock))
             continue;
-        struct dump_last_use found = { .lock = wait->lock };
-        struct last_search search = { dump, waiter, wait, expression, &found, &bytes_left };
+        struct dump_last_use *const found = &dump->last_uses[dump->last_use_count++];
+        *found = (struct dump_last_use){ .lock = wait->lock };
+        struct last_search search = { dump, waiter, wait, expression, found, &bytes_left };
         search_dump(&search);
-        if (found.file)
-            dump->last_uses[dump->last_use_count++] = found;
     }
 }
 
@@ -523,10 +537,8 @@ const struct session_task *dump_find_task(const struct dump *dump, uint64_t addr
 const struct dump_last_use *dump_find_last_use(const struct dump *dump,
                                                const struct lock_use *wait)
 {
-    for (size_t i = 0; i < dump->last_use_count; i++)
-        if (dump->last_uses[i].lock == wait->lock)
-            return &dump->last_uses[i];
-    return NULL;
+    const struct dump_last_use *const found = find_searched(dump, wait->lock);
+    return found && found->file ? found : NULL;
 }
 
 void dump_deinit(struct dump *dump)
