@@ -132,6 +132,11 @@ context_id context_marks_find(struct context_marks *marks, struct context_value 
     return value->tag ? value->tag : marks->other;
 }
 
+bool context_marks_is_value(const struct context_marks *marks, context_id context)
+{
+    return context && context != marks->unset;
+}
+
 node_id context_marks_node(struct context_marks *marks, context_id context, node_id node)
 {
     node_id out;

@@ -8,6 +8,7 @@
 #ifndef SAMPLER_SESSION_FOLD_CONTEXT_MARKS_H
 #define SAMPLER_SESSION_FOLD_CONTEXT_MARKS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "sampler/base/err.h"
@@ -32,6 +33,9 @@ uint64_t context_marks_number(struct context_marks *marks);
 /* The value of that request.  name "": it is not known yet. */
 context_id context_marks_guessed(struct context_marks *marks, uint64_t number,
                                  const char *name);
+
+/* Is something known that the thread works for?  Not if the variable is unset, or its value is unknown. */
+bool context_marks_is_value(const struct context_marks *marks, context_id context);
 
 /* The node below `node` that samples with this value count at; `node` itself where there is none. */
 node_id context_marks_node(struct context_marks *marks, context_id context, node_id node);

@@ -346,8 +346,10 @@ enum err_code fold_reading(struct fold *fold, const struct thread_reading *readi
             sample.state = (state_bits)((sample.state & ~STATE_UNKNOWN_IN_JIT) |
                                         flag_bits(sample.native.in_jit, STATE_IN_JIT, 0));
         rc = rc ? rc : add_kernel(fold, &reading->in_kernel, &sample);
-        if (fold->contexts)
+        if (fold->contexts) {
             sample.node = context_marks_node(fold->contexts, reading->context, sample.node);
+            sample.in_request = context_marks_is_value(fold->contexts, reading->context);
+        }
     }
     sampled->has_leaf = false;
     if (rc)

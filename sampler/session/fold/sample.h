@@ -42,6 +42,7 @@ struct sample {
     struct native_outcome native;
     bool is_overflowed; /* the node is a caller: the tables had no room for the node itself */
     bool is_still;      /* its stack is that of the last sample */
+    bool in_request;    /* the thread works for a request, or what else its context names */
     bool is_asked;      /* `runs` is known already; if we stopped it, nothing else shows it */
     enum three_valued runs;            /* then: did it run, or was it ready to? */
     enum three_valued runnable;        /* then: if so, was it without a processor? */

@@ -146,9 +146,10 @@ static enum err_code count_samples(struct thread_cpus *cpus, thread_id thread,
         quality->filtered += samples;
         return ERR_OK;
     }
-    wait_id wait = thread_cpu->is_open ? thread_wait_mark(&thread_cpu->wait, cpus->waits, state,
-                                                          samples, thread_cpu->used_ns)
-                                       : 0;
+    wait_id wait = thread_cpu->is_open
+                       ? thread_wait_mark(&thread_cpu->wait, cpus->waits, state,
+                                          thread_cpu->in_request, samples, thread_cpu->used_ns)
+                       : 0;
     if (thread_cpu->native.at_gpu && cpus->waits &&
         part_of(state, WAIT_UNKNOWN) == PART_BLOCKED)
         wait = waits_plain(cpus->waits, WAIT_GPU);
@@ -493,6 +494,7 @@ enum err_code thread_cpus_add(struct thread_cpus *cpus, const struct sample *sam
     thread_cpu->motion = sample->motion;
     thread_cpu->native = sample->native;
     thread_cpu->is_overflowed = sample->is_overflowed;
+    thread_cpu->in_request = sample->in_request;
     thread_cpu->used_ns = sample->now_ns;
     if (!thread_cpu->waiting)
         thread_cpu->since_ns = sample->times > 1 ? sample->since_ns : sample->now_ns;

@@ -77,11 +77,11 @@ struct thread_cpu {
     spot_id spot;
     uint64_t *certainty, *motion;
     struct native_outcome native;
-    bool is_overflowed;      /* of the waiting samples */
-    struct thread_wait wait; /* why they wait */
-    double owed;             /* samples on a CPU that are not counted as such yet */
-    uint64_t first_ns;       /* the first sample since the account was opened */
-    uint64_t taken;          /* samples after it */
+    bool is_overflowed, in_request; /* of the waiting samples */
+    struct thread_wait wait;        /* why they wait */
+    double owed;                    /* samples on a CPU that are not counted as such yet */
+    uint64_t first_ns;              /* the first sample since the account was opened */
+    uint64_t taken;                 /* samples after it */
     struct thread_queue queue;
 };
 

@@ -53,13 +53,13 @@ void thread_wait_find(struct thread_wait *wait, struct waits *waits,
 }
 
 wait_id thread_wait_mark(struct thread_wait *wait, struct waits *waits, state_bits state,
-                         uint32_t samples, uint64_t now_ns)
+                         bool in_request, uint32_t samples, uint64_t now_ns)
 {
     const enum part part = part_of(state, WAIT_UNKNOWN);
     const bool sleeps =
         part == PART_BLOCKED && waits && waits_cause_of(waits, wait->mark) == WAIT_SLEEP;
 
-    /* A sleeper does little else, as watchers and reporters do.  The samples that are counted now are among those.
+    /* A sleeper does little else, as watchers and reporters do, and nobody waits for it.  The samples that are counted now are among those.
      * Waits for the GIL or for a processor are not what it does. */
     const bool is_ready = part == PART_NEEDS_GIL || part == PART_NEEDS_PROCESSOR;
     if (now_ns - wait->recent_ns > THREAD_WAIT_RECENT_NS) {
@@ -68,8 +68,8 @@ wait_id thread_wait_mark(struct thread_wait *wait, struct waits *waits, state_bi
         wait->slept /= 2;
     }
     wait->recent += is_ready ? 0 : samples;
-    wait->slept += sleeps ? samples : 0;
-    const bool is_idle = wait->slept * 10 >= wait->recent * 9;
+    wait->slept += sleeps && !in_request ? samples : 0;
+    const bool is_idle = !in_request && wait->slept * 10 >= wait->recent * 9;
 
     if (part == PART_RUNNING || !waits)
         return 0;

@@ -4,7 +4,7 @@
  * The system call in which it waits says that, with what is on its stack (waits.h, wait_site.h).  It is found again only where the call
  * or the stack is another, or after a while.  Where the interpreter does not say whether a thread waits for the GIL, as
  * before 3.15, the call does.  A sleep is a pause unless the thread has slept nine tenths of the last
- * THREAD_WAIT_RECENT_NS or so.
+ * THREAD_WAIT_RECENT_NS or so, and never is it idle within a request.
  *
  * Ownership: the caller's storage, zeroed at first.
  * Threads: the profile's writer.
@@ -40,8 +40,9 @@ void thread_wait_find(struct thread_wait *wait, struct waits *waits,
                       const struct sample *sample, const struct system_call *call,
                       bool is_still, bool is_wanted);
 
-/* The mark below which samples of this state count that end at now_ns; 0: none.  waits NULL: none is wanted. */
+/* The mark below which samples of this state count that end at now_ns; 0: none.  waits NULL: none is wanted.  in_request: as in struct
+ * sample. */
 wait_id thread_wait_mark(struct thread_wait *wait, struct waits *waits, state_bits state,
-                         uint32_t samples, uint64_t now_ns);
+                         bool in_request, uint32_t samples, uint64_t now_ns);
 
 #endif /* SAMPLER_SESSION_FOLD_THREAD_WAIT_H */

@@ -16,6 +16,7 @@ struct cpu_world {
     struct thread_cpus cpus;
     thread_id thread;
     node_id node;
+    bool in_request;
     uint64_t now_ns;
 };
 

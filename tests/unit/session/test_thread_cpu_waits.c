@@ -102,18 +102,22 @@ static void a_sleep_is_a_pause_in_a_thread_that_does_more(void **state)
 {
     static const struct {
         uint32_t sleeps, runs, needs;
+        bool in_request;
         const char *mark;
     } rows[] = {
-        { 95, 5, 0, "<waits: sleep>" },
-        { 80, 20, 0, "<waits: pause>" },
+        { 95, 5, 0, false, "<waits: sleep>" },
+        { 80, 20, 0, false, "<waits: pause>" },
+        /* Somebody waits for the answer. */
+        { 95, 5, 0, true, "<waits: pause>" },
         /* A lack of processors is not what the thread does. */
-        { 48, 2, 50, "<waits: sleep>" },
-        { 40, 10, 50, "<waits: pause>" },
+        { 48, 2, 50, false, "<waits: sleep>" },
+        { 40, 10, 50, false, "<waits: pause>" },
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct cpu_world world;
         begin(&world);
+        world.in_request = rows[i].in_request;
         for (unsigned n = 0; n < 50; n++) {
             take(&world, VALUE_YES, VALUE_NO, STATE_HAS_GIL, 0, rows[i].runs);
             if (rows[i].needs)
