@@ -116,6 +116,14 @@ test("a report has its requests, and a band of them is kept in every view, witho
   const rows = "document.querySelectorAll('[data-testid=request]')";
   await page.until(rows + ".length === 2");
   assert.match(await textOf(page, "requests-summary"), /^61 requests.*50 % 8\.0 ms.*95 % 120 ms/);
+  // A column that says nothing of any row is not shown.
+  const hasViews = "getComputedStyle(" + rows + "[0].cells[5]).display !== 'none'";
+  assert.equal(await page.evaluate(hasViews), true);
+  await page.evaluate("location.hash += '&took=0.007~0.009'");
+  await page.until(rows + ".length === 1");
+  assert.equal(await page.evaluate(hasViews), false);
+  await click(page, "requests-all");
+  await page.until(rows + ".length === 2");
   await page.evaluate(rows + "[0].querySelector('.task-open').click()");
   await page.until("document.querySelectorAll('.waterfall li').length === 3");
   await page.evaluate(rows + "[1].querySelector('.task-open').click()");

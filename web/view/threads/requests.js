@@ -156,8 +156,9 @@ export function createRequestsView(root, dispatch) {
       if (!isInUse(bars)) bars.replaceChildren(...requests.answer.histogram.map((bin) => barOf(bin, most)));
       scatter.replaceChildren(scatterOf(requests.answer));
       // A row that is pointed at or has the focus stays where it is.
-      if (!isHeld)
-        body.replaceChildren(...requests.rows.flatMap((row) => rowOf(row, requests, row.mark === opened)));
+      if (isHeld) return;
+      table.classList.toggle("without-views", requests.rows.every((row) => row.view === null));
+      body.replaceChildren(...requests.rows.flatMap((row) => rowOf(row, requests, row.mark === opened)));
     },
   };
 }
