@@ -138,6 +138,7 @@ static void of_very_many_switches_some_stand_for_all(void **state)
 {
     enum { SWITCHES = 60000, EACH = 6000 };
     struct fed_world *const world = fed_create_of(MEASURE_SET(MEASURE_CONTEXT_SWITCHES));
+    const uint64_t begun_ns = clock_now_ns();
     uint64_t samples = 0, counted = 0;
     (void)state;
     for (unsigned i = 0; i < SWITCHES; i++) {
@@ -152,7 +153,9 @@ static void of_very_many_switches_some_stand_for_all(void **state)
         if ((i + 1) % EACH == 0)
             nanosleep(&(struct timespec){ .tv_nsec = 110 * NS_PER_MS }, NULL);
     }
-    assert_in_range(samples, SWITCHES / 100, SWITCHES / 2);
+    /* Two thousand a second, after the first tenth of a second; twice as many where the processor is not always ours. */
+    const double seconds = (double)(clock_now_ns() - begun_ns) / (double)NS_PER_S;
+    assert_in_range(samples, SWITCHES / 100, 2 * EACH + 2 * 2000 * seconds);
     assert_in_range(counted, 0.8 * SWITCHES, 1.2 * SWITCHES);
     fed_destroy(world);
 }
