@@ -109,7 +109,7 @@ function createAnswers(watched, handlers) {
       if (wanted !== null)
         handlers.onMatches({
           ...(matchesOfCells(report, wanted.matched, took) ?? { ...emptyMatches(), error: TEXT.heat.noTimes }),
-          term: watched.matches,
+          term: wanted.term,
         });
     },
     instructions(file, { report }) {
