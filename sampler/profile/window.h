@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 #include "sampler/base/err.h"
+#include "sampler/profile/cell_key.h"
 #include "sampler/profile/profile_rows.h"
 
 struct cell {
@@ -90,6 +91,14 @@ static inline uint64_t window_cell_ns(const struct window *window, size_t cell)
 }
 /* The sum of what its samples stand for. */
 uint64_t window_sum(const struct window *window);
+/* The cell that the samples of a run are counted in, with these alone. */
+static inline struct cell window_run_cell(const struct window_run *run)
+{
+    return (struct cell){ .thread = cell_key_thread(run->key),
+                          .node = cell_key_node(run->key),
+                          .count = run->count,
+                          .state = cell_key_state(run->key) };
+}
 /* The time that the samples of a run stand for: its part of that of their cell. */
 uint64_t window_run_ns(const struct window *window, const struct window_run *run);
 /* Is it known when all of its samples were taken? */

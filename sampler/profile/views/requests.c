@@ -177,10 +177,7 @@ static bool add_window(struct collecting *all, const struct window *window)
     }
     for (size_t i = 0; i < window->run_count; i++) {
         const struct window_run *const run = &window->runs[i];
-        const struct cell cell = { .thread = cell_key_thread(run->key),
-                                   .node = cell_key_node(run->key),
-                                   .state = cell_key_state(run->key),
-                                   .count = run->count };
+        const struct cell cell = window_run_cell(run);
         const uint64_t ns = window_run_ns(window, run);
         const uint64_t last_ns =
             run->first_ns + (run->count ? run->count - 1 : 0) * (run->step_us * NS_PER_US);

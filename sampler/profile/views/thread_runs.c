@@ -5,7 +5,6 @@
 
 #include "sampler/base/clock.h"
 #include "sampler/base/vec.h"
-#include "sampler/profile/cell_key.h"
 #include "sampler/profile/views/cell_filter.h"
 
 /* Nodes in the order of a tree whose callees stand the heaviest first: 12 bytes for each node of the session, and 20 more
@@ -259,9 +258,7 @@ static enum err_code fill_rows(struct maker *maker, struct err *err)
             add_cells(maker, window);
         for (size_t j = 0; j < window->run_count && window_is_ordered(window); j++) {
             const struct window_run *const run = &window->runs[j];
-            const struct cell cell = { .thread = cell_key_thread(run->key),
-                                       .node = cell_key_node(run->key),
-                                       .state = cell_key_state(run->key) };
+            const struct cell cell = window_run_cell(run);
             if (!run->count || !cell_filter_passes(maker->filter, &cell))
                 continue;
             const uint64_t ns = window_run_ns(window, run), step_ns = run->step_us * NS_PER_US;

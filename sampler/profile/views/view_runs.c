@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "sampler/base/clock.h"
-#include "sampler/profile/cell_key.h"
 #include "sampler/profile/views/cell_filter.h"
 #include "sampler/profile/views/view.h"
 
@@ -11,10 +10,7 @@ static void add_runs(const struct cell_filter *filter, const struct window *wind
 {
     for (size_t i = 0; i < window->run_count; i++) {
         const struct window_run *const run = &window->runs[i];
-        const struct cell cell = { .thread = cell_key_thread(run->key),
-                                   .node = cell_key_node(run->key),
-                                   .count = run->count,
-                                   .state = cell_key_state(run->key) };
+        const struct cell cell = window_run_cell(run);
         if (!cell_filter_passes(filter, &cell))
             continue;
         out->runs[out->count++] =

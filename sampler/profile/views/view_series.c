@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "sampler/base/clock.h"
-#include "sampler/profile/cell_key.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/series.h"
 #include "sampler/profile/views/cell_filter.h"
@@ -28,10 +27,7 @@ static void count_runs(struct counting *counting, const struct window *window)
 {
     for (size_t i = 0; i < window->run_count; i++) {
         const struct window_run *const run = &window->runs[i];
-        const struct cell cell = { .thread = cell_key_thread(run->key),
-                                   .node = cell_key_node(run->key),
-                                   .count = run->count,
-                                   .state = cell_key_state(run->key) };
+        const struct cell cell = window_run_cell(run);
         enum part part;
         if (!cell_filter_passes(counting->filter, &cell) ||
             !profile_part_at(counting->filter->snapshot, cell.thread, cell.state, cell.node,
