@@ -1,15 +1,13 @@
 #include "sampler/session/kernel/kernel_feed.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "sampler/base/clock.h"
 #include "sampler/cpython/python_copies.h"
 #include "sampler/kernel/copy_memory.h"
-#include "sampler/process/process.h"
-#include "sampler/process/process_stats.h"
 #include "sampler/profile/quality.h"
 #include "sampler/session/kernel/kernel_absence.h"
+#include "sampler/session/kernel/kernel_events.h"
 #include "sampler/session/kernel/kernel_reading.h"
 #include "sampler/session/target.h"
 
@@ -29,9 +27,6 @@ static const double DRAIN_HZ = 10, FIRST_DRAIN_HZ = 100;
 static const uint64_t MIN_DRAIN_NS = 10 * NS_PER_MS;
 /* Native stacks that are deep fill the ring buffer much sooner. */
 static const uint64_t MIN_FILLING_DRAIN_NS = NS_PER_MS;
-/* The switches of threads that count, in the long run, and how often that is seen to. */
-enum { MAX_SWITCHES_HZ = 2000 };
-static const uint64_t SWITCH_PACE_NS = 100 * NS_PER_MS;
 /* Records that are only counted come faster than they are made. */
 enum { MAX_LAST_DRAINS = 10 };
 
@@ -170,101 +165,17 @@ static struct kernel_instants tick_of(const struct kernel_feed *feed,
                                      .runnable = VALUE_NO };
 }
 
-/* Adds what the thread does in the kernel. */
-static enum err_code find_in_kernel(struct kernel_feed *feed,
-                                    const struct kernel_record *record, const void *spans,
-                                    struct kernel_instants *instants)
-{
-    kernel_path_id found;
-    const enum err_code rc = kernel_paths_find(feed->paths, record, spans, &found);
-    if (!rc)
-        instants->in_kernel = kernel_paths_path(feed->paths, found);
-    return rc;
-}
-
 static enum err_code count_tick(struct kernel_feed *feed, struct fed_thread *fed,
                                 const struct kernel_record *record, const void *spans)
 {
-    struct kernel_instants instants = tick_of(feed, record);
+    const struct kernel_instants instants = tick_of(feed, record);
     kernel_absence_end(feed, fed);
-    enum err_code rc = find_in_kernel(feed, record, spans, &instants);
-    if (!rc)
-        rc = kernel_stack_count_record(&feed->stacks, &fed->stack, fed->target, fed->current,
-                                       record, spans, &instants);
-    if (rc != ERR_GONE)
-        return rc;
-    kernel_forget(feed->kernel);
-    return kernel_absence_count_unseen(fed, &instants);
-}
-
-static struct kernel_instants pages_of(const struct kernel_record *record)
-{
-    return (struct kernel_instants){ .since_ns = record->time_ns,
-                                     .until_ns = record->time_ns,
-                                     .times = record->instants,
-                                     .measure =
-                                         record->kind == KERNEL_COPY   ? MEASURE_COPY_ON_WRITE
-                                         : record->kind == KERNEL_FREE ? MEASURE_RETURNED
-                                                                       : MEASURE_PAGE_FAULTS,
-                                     .runs = VALUE_YES,
-                                     .runnable = VALUE_NO };
-}
-
-/* spans: NULL: the stack is not read. */
-static enum err_code count_pages(struct kernel_feed *feed, struct fed_thread *fed,
-                                 const struct kernel_record *record, const void *spans)
-{
-    struct kernel_instants instants = pages_of(record);
-    struct fed_target *const target = kernel_threads_find_target(&feed->threads, record->pid);
-    if (target)
-        kernel_absence_attribute(target, instants.measure, instants.times);
-    enum err_code rc = spans ? find_in_kernel(feed, record, spans, &instants) : ERR_GONE;
-    if (!rc)
-        rc = kernel_stack_count_record(&feed->stacks, &fed->stack, fed->target, fed->current,
-                                       record, spans, &instants);
-    if (rc != ERR_GONE)
-        return rc;
-    if (spans)
-        kernel_forget(feed->kernel);
-    return kernel_absence_count_unseen(fed, &instants);
+    return kernel_events_count_record(feed, fed, record, spans, instants);
 }
 
 static bool counts_time(const struct kernel_feed *feed)
 {
     return measure_set_has(feed->measures, MEASURE_TIME);
-}
-
-/* Counts that the thread has left its processor, at the stack that leave_feed has kept. */
-static enum err_code count_switch(struct kernel_feed *feed, struct fed_thread *fed,
-                                  const struct kernel_record *record)
-{
-    const struct kernel_instants instants = {
-        .since_ns = record->time_ns,
-        .until_ns = record->time_ns,
-        .times = feed->switch_gap,
-        .measure = MEASURE_CONTEXT_SWITCHES,
-        .runs = VALUE_YES,
-        .runnable = VALUE_NO,
-        .in_kernel = kernel_paths_path(feed->paths, fed->in_kernel),
-    };
-    feed->switches++;
-    if (random_below(&feed->random, feed->switch_gap))
-        return ERR_OK;
-    return fed->lacks_stack ? kernel_absence_count_unseen(fed, &instants)
-                            : kernel_stack_count(&feed->stacks, &fed->stack, fed->target,
-                                                 fed->current, &instants);
-}
-
-/* Switches come as often as the targets want them to, and each that counts takes as much of us as a sample of time. */
-static void pace_switches(struct kernel_feed *feed, uint64_t now_ns)
-{
-    const uint64_t since_ns = now_ns - feed->switches_since_ns;
-    if (since_ns < SWITCH_PACE_NS)
-        return;
-    const uint64_t gap = feed->switches * NS_PER_S / since_ns / MAX_SWITCHES_HZ + 1;
-    feed->switch_gap = gap < UINT16_MAX ? (uint32_t)gap : UINT16_MAX;
-    feed->switches = 0;
-    feed->switches_since_ns = now_ns;
 }
 
 static enum err_code take_record(void *context, const struct kernel_record *record,
@@ -305,7 +216,7 @@ static enum err_code take_record(void *context, const struct kernel_record *reco
         const enum err_code rc = leave_feed(feed, fed, record, spans);
         return rc || !measure_set_has(feed->measures, MEASURE_CONTEXT_SWITCHES)
                    ? rc
-                   : count_switch(feed, fed, record);
+                   : kernel_events_count_switch(feed, fed, record);
     }
     case KERNEL_RETURNED:
         if (counts_time(feed))
@@ -314,7 +225,7 @@ static enum err_code take_record(void *context, const struct kernel_record *reco
         return ERR_OK;
     case KERNEL_FAULT:
     case KERNEL_COPY:
-    case KERNEL_FREE: return count_pages(feed, fed, record, spans);
+    case KERNEL_FREE: return kernel_events_count_pages(feed, fed, record, spans);
     default: return ERR_OK;
     }
 }
@@ -332,13 +243,13 @@ static enum err_code count_unread(void *context, const struct kernel_record *rec
         return ERR_OK;
     fed->has_moved = true;
     if (has_pages(record))
-        return count_pages(feed, fed, record, NULL);
+        return kernel_events_count_pages(feed, fed, record, NULL);
     if (record->kind == KERNEL_RETURNED)
         return counts_time(feed) ? kernel_absence_come_back(feed, fed, record) : ERR_OK;
     if (record->kind == KERNEL_LEFT) {
         kernel_absence_begin(feed, fed, record, 0, true);
         return measure_set_has(feed->measures, MEASURE_CONTEXT_SWITCHES)
-                   ? count_switch(feed, fed, record)
+                   ? kernel_events_count_switch(feed, fed, record)
                    : ERR_OK;
     }
     const struct kernel_instants instants = tick_of(feed, record);
@@ -432,7 +343,7 @@ enum err_code kernel_feed_drain(struct kernel_feed *feed)
     const uint64_t now_ns = clock_now_ns();
     feed->is_paused = false;
     feed->drained_ns = now_ns;
-    pace_switches(feed, now_ns);
+    kernel_events_pace_switches(feed, now_ns);
     for (size_t i = 0; i < feed->threads.target_count; i++)
         kernel_threads_clear_full(&feed->threads, &feed->threads.targets[i]);
     enum err_code rc = ERR_OK;
@@ -503,40 +414,6 @@ void kernel_feed_begin(struct kernel_feed *feed)
     feed->begun_ns = clock_now_ns();
 }
 
-static enum err_code count_missing(struct fed_target *fed, enum measure measure, uint64_t pages,
-                                   uint64_t now_ns)
-{
-    return pages ? fold_unattributed(&fed->target->fold, measure,
-                                     pages < UINT32_MAX ? (uint32_t)pages : UINT32_MAX, now_ns)
-                 : ERR_OK;
-}
-
-/* Counts what the targets have grown by and given back beside what was sampled.  A target has become larger by what it has given back,
- * too.  One that has ended shows nothing. */
-static enum err_code count_growth(struct kernel_feed *feed, uint64_t now_ns, bool is_last)
-{
-    const uint64_t page_bytes = measure_period(MEASURE_PAGE_FAULTS);
-    const long processors = sysconf(_SC_NPROCESSORS_CONF);
-    enum err_code rc = ERR_OK;
-    for (size_t i = 0; i < feed->threads.target_count && !rc; i++) {
-        struct fed_target *const fed = &feed->threads.targets[i];
-        struct process_stats stats;
-        const uint64_t returned = kernel_returned_pages(feed->kernel, fed->target->process.pid);
-        if (measure_set_has(feed->measures, MEASURE_RETURNED))
-            rc = count_missing(fed, MEASURE_RETURNED,
-                               growth_settle(&fed->returned, returned, 0, is_last), now_ns);
-        if (rc || !measure_set_has(feed->measures, MEASURE_PAGE_FAULTS) ||
-            process_stats_read(fed->target->process.pid, &stats, NULL) ||
-            process_has_exited(&fed->target->process) || !stats.rss_bytes)
-            continue;
-        rc = count_missing(fed, MEASURE_PAGE_FAULTS,
-                           growth_settle(&fed->growth, stats.rss_bytes / page_bytes + returned,
-                                         processors > 0 ? (unsigned)processors : 1, is_last),
-                           now_ns);
-    }
-    return rc;
-}
-
 enum err_code kernel_feed_flush(struct kernel_feed *feed, struct quality *quality,
                                 uint64_t now_ns, bool is_last)
 {
@@ -576,8 +453,9 @@ enum err_code kernel_feed_flush(struct kernel_feed *feed, struct quality *qualit
     }
     if (!rc)
         rc = kernel_losses_count(feed, now_ns);
-    return !rc && measure_set_has_events(feed->measures) ? count_growth(feed, now_ns, is_last)
-                                                         : rc;
+    return !rc && measure_set_has_events(feed->measures)
+               ? kernel_events_count_growth(feed, now_ns, is_last)
+               : rc;
 }
 
 /* A thread that waits in another call than a futex waits for no lock. */
