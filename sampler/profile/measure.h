@@ -2,8 +2,8 @@
  * measure - what a profile counts: the one table of measures.
  *
  * A measure counts samples, each of which stands for the same amount: of time for the period of the session, of
- * memory for a page, of what happens for once.  So a sum of samples times that amount is the value of a measure, in its unit, and everything that
- * shows samples shows every measure.
+ * memory for a page, of switches for one.  So a sum of samples times that amount is the value of a measure, in its unit,
+ * and everything that shows samples shows every measure.
  *
  * Each measure has windows of its own over the tables of the profile (profile.h), and its samples are never added to
  * those of another.  Parts of time, waits and the counters of quality are of time alone.

@@ -32,10 +32,10 @@ enum {
 
 /* The place where a lock without a known holder was last seen used: a call of acquire() in the source of a stack, above the line that it has come
  * to.  It is found by the expression of the wait, in functions of the same file: an attribute (`self.lock`), or a variable of the
- * module.  Another object of that name is taken for it, so a last use does not say who has the lock.  file 0: there is none. */
+ * module.  Another object of that name is taken for it, so a last use does not say who has the lock. */
 struct dump_last_use {
     uint64_t lock;
-    str_id function, file;
+    str_id function, file; /* file 0: no use was found */
     int32_t line;
 };
 
@@ -66,8 +66,7 @@ struct dump {
     struct lock_graph locks;
     struct session_locals locals;    /* the threads by tid */
     struct expressions *expressions; /* of the locks; read when the dump was taken */
-    struct dump_last_use last_uses
-        [DUMP_MAX_LAST_USES]; /* of locks without a known holder that were searched for */
+    struct dump_last_use last_uses[DUMP_MAX_LAST_USES]; /* of locks without a known holder */
     size_t last_use_count;
     struct shared_locks
         *shared; /* of all processes that are dumped; NULL: it is the only one */
